@@ -1,0 +1,168 @@
+/**
+ * npm test: the unit tests, then the GPU tests in every WebGPU runtime that this machine has.
+ *
+ *   npm test                                       everything
+ *   npm test -- --runtime node                     one of unit, node, browser, deno; may be repeated
+ *   npm test -- --runtime unit test/unit/runtime   what follows goes to Vitest
+ *
+ * With CI=true a missing runtime is a failure.
+ */
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { runnerImport } from 'vite';
+import { interruptedBy, runChild } from './support/child.mjs';
+import { denoAdapter, findDeno } from './support/deno.mjs';
+import { closingLine, notRun, summarise, summaryTable } from './support/summary.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const results = join(root, 'test-results');
+const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+
+/** @typedef {'unit' | 'node' | 'browser' | 'deno'} RuntimeName */
+/** @type {RuntimeName[]} */
+const runtimes = ['unit', 'node', 'browser', 'deno'];
+
+/** @param {readonly string[]} parameters */
+function parse(parameters) {
+  /** @type {RuntimeName[]} */
+  const chosen = [];
+  /** @type {string[]} */
+  const forVitest = [];
+  for (let at = 0; at < parameters.length; at++) {
+    const [option, inline] = parameters[at].split('=', 2);
+    if (option !== '--runtime') {
+      forVitest.push(parameters[at]);
+      continue;
+    }
+    const name = inline ?? parameters[++at];
+    const known = runtimes.find((runtime) => runtime === name);
+    if (known === undefined) throw new Error(`--runtime is ${name}; use one of ${runtimes.join(', ')}`);
+    chosen.push(known);
+  }
+  return { chosen, forVitest };
+}
+
+/**
+ * How a runtime is started, and what was found for it.
+ *
+ * @typedef {{ program: string, prefix: string[], adapter?: string, found?: string }} Found
+ */
+
+/** @param {import('./support/look-up.ts').Finding} finding */
+function required(finding) {
+  if ('missing' in finding) throw new Error(finding.missing);
+  return finding.found;
+}
+
+/** @type {Record<RuntimeName, (machine: typeof import('./support/look-up.ts')) => Found>} */
+const find = {
+  unit: () => ({ program: process.execPath, prefix: [] }),
+  node: (machine) => {
+    const adapter = required(machine.nodeAdapter);
+    return { program: process.execPath, prefix: [], adapter, found: adapter };
+  },
+  browser: (machine) => ({ program: process.execPath, prefix: [], found: required(machine.browser) }),
+  deno: () => {
+    const deno = findDeno();
+    if (deno === undefined) throw new Error('no Deno found; run: npm install deno');
+    const adapter = denoAdapter(deno);
+    return { program: deno, prefix: ['run', '-A'], adapter, found: adapter };
+  },
+};
+
+/**
+ * @param {RuntimeName} runtime
+ * @param {Found} found
+ * @param {readonly string[]} forVitest
+ */
+async function run(runtime, found, forVitest) {
+  const report = join(results, `${runtime}.json`);
+  await rm(report, { force: true });
+  const outcome = await runChild(found.program, [
+    ...found.prefix,
+    vitest,
+    'run',
+    `--project=${runtime}`,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+    // A filter may well match files of one runtime only; without one, no test is a mistake.
+    ...(forVitest.length > 0 ? ['--passWithNoTests', ...forVitest] : []),
+  ]);
+  return summarise(runtime, found.adapter, outcome, await readReport(report));
+}
+
+/**
+ * The report of a run, or undefined where it left none that can be read.
+ *
+ * @param {string} path
+ * @returns {Promise<import('./support/summary.mjs').Report | undefined>}
+ */
+async function readReport(path) {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param {RuntimeName} runtime
+ * @param {typeof import('./support/look-up.ts')} machine
+ * @returns {Found | { missing: string }}
+ */
+function lookFor(runtime, machine) {
+  try {
+    return find[runtime](machine);
+  } catch (error) {
+    return { missing: messageOf(error) };
+  }
+}
+
+/** @param {unknown} error */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+async function main() {
+  process.chdir(root);
+  const { chosen, forVitest } = parse(process.argv.slice(2));
+  const mustRun = process.env.CI === 'true' || chosen.length > 0;
+  await mkdir(results, { recursive: true });
+  // Node 20 does not read TypeScript by itself.
+  const { module: machine } = await runnerImport(join(root, 'scripts/support/look-up.ts'), {
+    root,
+    configFile: false,
+    logLevel: 'error',
+  });
+
+  const suites = [];
+  for (const runtime of runtimes) {
+    if (interruptedBy() !== undefined) break;
+    if (chosen.length > 0 && !chosen.includes(runtime)) continue;
+    const found = lookFor(runtime, machine);
+    if ('missing' in found) {
+      const suite = notRun(runtime, found.missing, mustRun);
+      suites.push(suite);
+      console.log(`\n== ${runtime}: ${suite.status}`);
+    } else {
+      console.log(`\n== ${runtime}${found.found === undefined ? '' : `: ${found.found}`}`);
+      suites.push(await run(runtime, found, forVitest));
+    }
+  }
+
+  console.log(`\n${summaryTable(suites)}\n`);
+  console.log(closingLine(suites));
+  const signal = interruptedBy();
+  if (signal !== undefined) process.exitCode = 128 + constants.signals[signal];
+  else process.exitCode = suites.some((suite) => suite.failed > 0) ? 1 : 0;
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(messageOf(error));
+  console.log('0 passed, 1 failed');
+  process.exitCode = 1;
+}

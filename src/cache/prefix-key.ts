@@ -1,0 +1,88 @@
+/**
+ * Prefix keys: a chained hash of everything up to the end of a full page, and the group whose rows the page holds.
+ */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { ConfigError } from '../errors.ts';
+import { groupId, type GroupId, type PrefixKey } from '../units.ts';
+import { createCborPrefixHasher } from './canonical-cbor.ts';
+import { sha256OfWords } from './sha256-words.ts';
+
+/** Bytes of a chained hash. */
+export const HASH_BYTES = 32;
+const GROUP_DIGITS = 8;
+
+/** Hashes the pages of a prompt one after the other, each onto the hash of all that comes before it. */
+export interface PrefixHasher {
+  /** Parent of the first page, 32 bytes. */
+  readonly seed: Uint8Array;
+  /** Writes the 32-byte hash of one full page into `out`, which may be `parent`. */
+  hash(parent: Uint8Array, tokens: Uint32Array, out: Uint8Array): void;
+}
+
+export interface PrefixHasherOptions {
+  /** Separates prompts that must not share pages. The empty salt and no salt are the same. */
+  readonly salt?: string;
+  /**
+   * `binary`, the default, is the fast one. `cbor` gives the hashes that other caches compute over canonical CBOR,
+   * for exchange with them.
+   */
+  readonly encoding?: 'binary' | 'cbor';
+  /** For `cbor`: the text whose hash is the seed. */
+  readonly seedText?: string;
+}
+
+/**
+ * A hasher of SHA-256 strength. With the binary encoding one page is hashed as
+ *
+ *   32 bytes of parent hash | each token as 4 bytes, most significant first
+ *
+ * which is unambiguous: both field sizes are fixed, so a message can be cut in one way only, and its length gives the
+ * number of tokens. The seed is the hash of a fixed text, a zero byte and the salt's UTF-16 units, two bytes each.
+ * Units rather than UTF-8, so that no two strings have the same form, not even ill-formed ones. The salt comes last
+ * and nothing follows it, so its length needs no field; it reaches every page through the chain.
+ */
+export function createPrefixHasher(options: PrefixHasherOptions = {}): PrefixHasher {
+  const { salt = '', encoding = 'binary', seedText } = options;
+  if (encoding === 'cbor') {
+    return createCborPrefixHasher(seedText === undefined ? { salt } : { salt, seedText });
+  }
+  if (seedText !== undefined) {
+    throw new ConfigError(
+      `seedText ${JSON.stringify(seedText)} has no meaning without encoding 'cbor'; use salt`,
+    );
+  }
+  return { seed: binarySeed(salt), hash: sha256OfWords };
+}
+
+function binarySeed(salt: string): Uint8Array {
+  const label = new TextEncoder().encode('pagefence prefix key 1\0');
+  const message = new Uint8Array(label.length + 2 * salt.length);
+  message.set(label);
+  for (let i = 0; i < salt.length; i++) {
+    const unit = salt.charCodeAt(i);
+    message[label.length + 2 * i] = unit >>> 8;
+    message[label.length + 2 * i + 1] = unit;
+  }
+  return sha256(message);
+}
+
+const HEX_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
+  byte.toString(16).padStart(2, '0'),
+);
+
+/** The hash in lower-case hex, followed by the group as 8 hex digits. */
+export function makePrefixKey(hash: Uint8Array, group: GroupId): PrefixKey {
+  let key = '';
+  for (let i = 0; i < hash.length; i++) key += HEX_OF_BYTE[hash[i]];
+  return (key + group.toString(16).padStart(GROUP_DIGITS, '0')) as PrefixKey;
+}
+
+/** The group of a key that `makePrefixKey` made. */
+export function groupOfKey(key: PrefixKey): GroupId {
+  return groupId(Number.parseInt(key.slice(-GROUP_DIGITS), 16));
+}
+
+/** The last 8 bytes of a hash as an unsigned integer: the short form for events that other systems read. */
+export function hashLow64(hash: Uint8Array): bigint {
+  return new DataView(hash.buffer, hash.byteOffset, hash.byteLength).getBigUint64(hash.byteLength - 8);
+}

@@ -1,0 +1,258 @@
+/**
+ * The loop: schedule, connector, worker, update. One `step()` at a time; requests may be added and aborted at any
+ * moment in between and while a step runs.
+ */
+import { CacheManager } from './cache/cache-manager.ts';
+import type { CacheEvent } from './cache/events.ts';
+import { createPrefixHasher, type PrefixHasher } from './cache/prefix-key.ts';
+import { TokenSequence } from './cache/token-sequence.ts';
+import type { EngineConfig } from './config.ts';
+import { ConfigError, InvariantError } from './errors.ts';
+import type { HostMemory } from './host-memory.ts';
+import { OffloadConnector } from './offload/connector.ts';
+import type { ScheduledRequest, SchedulerOutput } from './schedule/connector-interface.ts';
+import type { FinishedRequest, Request } from './schedule/request.ts';
+import { Scheduler } from './schedule/scheduler.ts';
+import type { StepRecord } from './schedule/step-log.ts';
+import type { ForwardRequest, StepOutcome, StepPlan, Worker } from './schedule/step-plan.ts';
+import { RunStatistics, type EngineStatistics } from './statistics.ts';
+import { ceilDiv, requestId, type RequestId } from './units.ts';
+
+/** What a caller asks for. */
+export interface RequestInput {
+  /** Unique among the requests that are not finished. */
+  readonly id: string;
+  /** Prompt token ids, unsigned 32-bit integers. At least one. */
+  readonly tokens: ArrayLike<number>;
+  /** Tokens to produce; the request is finished after that many. At least one. */
+  readonly maxOutputTokens?: number;
+}
+
+export interface StepReport extends StepRecord {
+  readonly finished: readonly FinishedRequest[];
+}
+
+export interface EngineOptions {
+  readonly config: EngineConfig;
+  readonly worker: Worker;
+  /** The slots that `worker` reads and writes. `null` when `config.offload.slots` is 0. */
+  readonly host: HostMemory | null;
+  /** The token after `request`'s last one. Default: a fixed mix of what is there, the same on every run. */
+  readonly nextToken?: (request: Request) => number;
+  readonly onCacheEvent?: (event: CacheEvent) => void;
+}
+
+/** Steps in a row that may pass with requests waiting and nothing happening before the engine calls it a fault. */
+const IDLE_STEPS_MAX = 3;
+
+export class Engine {
+  readonly config: EngineConfig;
+  readonly worker: Worker;
+  readonly host: HostMemory | null;
+  readonly cache: CacheManager;
+  readonly connector: OffloadConnector;
+  readonly scheduler: Scheduler;
+  private readonly nextToken: (request: Request) => number;
+  private readonly hasher: PrefixHasher;
+  private readonly live = new Map<RequestId, Request>();
+  private readonly aborts = new Set<RequestId>();
+  private readonly run = new RunStatistics();
+  private stepCount = 0;
+  private stepping = false;
+  private idleSteps = 0;
+
+  constructor(options: EngineOptions) {
+    const { config, worker, host } = options;
+    this.config = config;
+    this.worker = worker;
+    this.host = host;
+    this.nextToken = options.nextToken ?? mixedToken;
+    this.hasher = createPrefixHasher({ salt: config.cache.salt });
+    this.cache = new CacheManager(config.cache, { onEvent: options.onCacheEvent });
+    this.connector = new OffloadConnector({ config: config.offload, tokensPerPage: config.cache.tokensPerPage });
+    this.scheduler = new Scheduler({ config: config.schedule, cache: this.cache, connector: this.connector });
+  }
+
+  /** Steps begun so far. The next one gets this number. */
+  get steps(): number {
+    return this.stepCount;
+  }
+
+  /** Requests that are not finished. */
+  get requestCount(): number {
+    return this.live.size;
+  }
+
+  /** True while a step would do something: requests, stores on their way, or acknowledgements to come. */
+  get hasWork(): boolean {
+    return this.live.size > 0 || this.connector.hasPendingWork || this.worker.busy;
+  }
+
+  /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
+  add(input: RequestInput): void {
+    const { id, tokens, maxOutputTokens = 1 } = input;
+    if (this.live.has(requestId(id))) {
+      throw new ConfigError(`request ${id} is not finished yet; give each request an id of its own`);
+    }
+    if (tokens.length === 0) throw new ConfigError(`request ${id} has no prompt tokens; give it at least one`);
+    if (!Number.isInteger(maxOutputTokens) || maxOutputTokens < 1) {
+      throw new ConfigError(`request ${id}: maxOutputTokens is ${maxOutputTokens}; use an integer of at least 1`);
+    }
+    const request: Request = {
+      id: requestId(id),
+      sequence: new TokenSequence({ tokens, tokensPerPage: this.config.cache.tokensPerPage, hasher: this.hasher }),
+      promptTokens: tokens.length,
+      maxOutputTokens,
+      status: 'waiting',
+      computedTokens: 0,
+      finishReason: null,
+      preemptions: 0,
+      hitTokens: null,
+    };
+    this.scheduler.add(request);
+    this.live.set(request.id, request);
+  }
+
+  /** Ends a request before the next step is scheduled. Unknown and finished ids mean nothing. */
+  abort(id: string): void {
+    if (this.live.has(requestId(id))) this.aborts.add(requestId(id));
+  }
+
+  /**
+   * Runs one step. Rejects with `DeviceError` when the device is lost; statistics stay readable then.
+   * Not reentrant: await one step before the next.
+   */
+  async step(): Promise<StepReport> {
+    if (this.stepping) throw new InvariantError('step() was called while a step was running; await it first');
+    this.stepping = true;
+    try {
+      return await this.runStep();
+    } finally {
+      this.stepping = false;
+    }
+  }
+
+  /** Steps until nothing is left to do. */
+  async drain(): Promise<FinishedRequest[]> {
+    const finished: FinishedRequest[] = [];
+    while (this.hasWork) finished.push(...(await this.step()).finished);
+    return finished;
+  }
+
+  /**
+   * Forgets every cached prefix, on the device and in the host tier. False, with nothing changed, while pages are
+   * still referenced.
+   */
+  resetPrefixCache(): boolean {
+    if (this.stepping || this.connector.hasPendingWork || !this.cache.resetPrefixCache()) return false;
+    this.connector.reset();
+    return true;
+  }
+
+  /** Counts since the engine was made. */
+  statistics(): EngineStatistics {
+    return this.run.summary({
+      cache: this.cache.statistics,
+      connector: this.connector.metrics,
+      pageBytes: this.config.cache.pageBytes,
+    });
+  }
+
+  /** Throws `InvariantError` if a rule of the pool, the scheduler, the connector or the host tier is broken. */
+  checkIntegrity(): void {
+    this.cache.checkIntegrity();
+    this.scheduler.checkIntegrity();
+    this.connector.checkIntegrity();
+  }
+
+  /** Gives the worker's memory back. Twice is harmless. */
+  async close(): Promise<void> {
+    await this.worker.close();
+  }
+
+  private async runStep(): Promise<StepReport> {
+    const finished: FinishedRequest[] = [];
+    for (const id of this.aborts) this.conclude(this.scheduler.abort(id), finished);
+    this.aborts.clear();
+    const output = this.scheduler.schedule(this.stepCount);
+    this.stepCount += 1;
+    const meta = this.connector.buildConnectorMeta(output);
+    const plan: StepPlan = {
+      step: output.step,
+      ...meta,
+      newPageIdsToZero: output.newPageIdsToZero,
+      copies: [],
+      forward: output.scheduled.map((scheduled) => this.forwardOf(scheduled)),
+    };
+    const outcome = await this.worker.execute(plan);
+    this.run.record(output, plan, outcome);
+    this.update(output, outcome, finished);
+    this.watchProgress(output, outcome, finished);
+    return { plan, outcome, finished };
+  }
+
+  private forwardOf({ request, pages, computedBefore, scheduledTokens }: ScheduledRequest): ForwardRequest {
+    const end = computedBefore + scheduledTokens;
+    return {
+      requestId: request.id,
+      start: computedBefore,
+      end,
+      pages,
+      tokens: request.sequence.tokens(end),
+      pageSeeds: request.sequence.pageSeeds(ceilDiv(end, this.config.cache.tokensPerPage)),
+    };
+  }
+
+  private update(output: SchedulerOutput, outcome: StepOutcome, finished: FinishedRequest[]): void {
+    const loads = this.connector.updateFromAcknowledgements(outcome.acknowledgements);
+    for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, finished);
+    for (const { request } of output.scheduled) {
+      const { sequence } = request;
+      if (request.computedTokens < sequence.length) continue; // a chunk of a longer prompt: nothing is sampled yet
+      sequence.append(this.nextToken(request));
+      if (sequence.length - request.promptTokens < request.maxOutputTokens) continue;
+      this.scheduler.finish(request, 'length');
+      this.conclude(request, finished);
+    }
+  }
+
+  private conclude(request: Request | null, finished: FinishedRequest[]): void {
+    if (!request) return;
+    this.live.delete(request.id);
+    const summary: FinishedRequest = {
+      id: request.id,
+      reason: request.finishReason ?? 'aborted',
+      promptTokens: request.promptTokens,
+      outputTokens: request.sequence.length - request.promptTokens,
+      hitTokens: request.hitTokens ?? { device: 0, host: 0 },
+      preemptions: request.preemptions,
+    };
+    this.run.finish(summary);
+    finished.push(summary);
+  }
+
+  /** Turns a wedge into an error: requests wait, nothing is in flight, and nothing has happened for some steps. */
+  private watchProgress(output: SchedulerOutput, outcome: StepOutcome, finished: readonly FinishedRequest[]): void {
+    const idle =
+      output.scheduled.length === 0 &&
+      output.preempted.length === 0 &&
+      finished.length === 0 &&
+      outcome.acknowledgements.length === 0 &&
+      this.live.size > 0 &&
+      !this.worker.busy &&
+      !this.connector.hasPendingWork;
+    this.idleSteps = idle ? this.idleSteps + 1 : 0;
+    if (this.idleSteps <= IDLE_STEPS_MAX) return;
+    throw new InvariantError(
+      `${this.live.size} requests wait, nothing runs or loads, and ${this.cache.freePages} pages are free; ` +
+        'this is a fault of the scheduler',
+    );
+  }
+}
+
+/** Stands in for sampling: depends on the last token and the position, so equal prompts continue equally. */
+function mixedToken({ sequence }: Request): number {
+  const { length } = sequence;
+  const last = sequence.tokens()[length - 1]!;
+  return (Math.imul(last ^ (last >>> 15), 0x2c1b3c6d) + Math.imul(length, 0x297a2d39)) >>> 0;
+}

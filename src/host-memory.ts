@@ -1,0 +1,65 @@
+/**
+ * The bytes of the host tier: page-sized slots in a few large `ArrayBuffer`s. Knows nothing of keys or policies.
+ */
+import { ConfigError, DeviceError } from './errors.ts';
+import type { SlotId } from './units.ts';
+
+/** Larger `ArrayBuffer`s are refused by some engines. */
+const SEGMENT_BYTES_MAX = 2 ** 30;
+
+export class HostMemory {
+  readonly slots: number;
+  readonly slotBytes: number;
+  readonly slotsPerSegment: number;
+  private readonly segments: Uint8Array<ArrayBuffer>[] = [];
+
+  /** Throws `DeviceError` when the memory is refused; what was obtained until then is given back. */
+  constructor(options: { slots: number; slotBytes: number; segmentBytesMax?: number }) {
+    const { slots, slotBytes, segmentBytesMax = SEGMENT_BYTES_MAX } = options;
+    if (slotBytes > segmentBytesMax) {
+      throw new ConfigError(`a slot of ${slotBytes} bytes exceeds ${segmentBytesMax} bytes; use smaller pages`);
+    }
+    this.slots = slots;
+    this.slotBytes = slotBytes;
+    this.slotsPerSegment = Math.floor(segmentBytesMax / slotBytes);
+    for (let first = 0; first < slots; first += this.slotsPerSegment) {
+      const bytes = Math.min(this.slotsPerSegment, slots - first) * slotBytes;
+      try {
+        this.segments.push(new Uint8Array(bytes));
+      } catch (cause) {
+        throw new DeviceError(
+          `host memory refused: ${slots} slots of ${slotBytes} bytes need ${slots * slotBytes} bytes; use fewer slots`,
+          { cause },
+        );
+      }
+    }
+  }
+
+  /** Bytes over all slots. */
+  get byteLength(): number {
+    return this.slots * this.slotBytes;
+  }
+
+  /** The bytes of `count` slots from `slot` on. They must lie in one segment: see `runLength`. Take it after awaits. */
+  view(slot: SlotId, count = 1): Uint8Array<ArrayBuffer> {
+    const segment = this.segments[Math.floor(slot / this.slotsPerSegment)];
+    const start = (slot % this.slotsPerSegment) * this.slotBytes;
+    if (!segment || start + count * this.slotBytes > segment.byteLength) {
+      throw new ConfigError(`slots ${slot} to ${slot + count - 1} are not in one segment of ${this.slots} slots`);
+    }
+    return segment.subarray(start, start + count * this.slotBytes);
+  }
+
+  /** How many of `slots` from index `from` on are neighbours in one segment, so that one view covers them. */
+  runLength(slots: readonly SlotId[], from: number): number {
+    let length = 1;
+    while (
+      from + length < slots.length &&
+      slots[from + length] === slots[from]! + length &&
+      slots[from + length]! % this.slotsPerSegment !== 0
+    ) {
+      length += 1;
+    }
+    return length;
+  }
+}

@@ -1,0 +1,43 @@
+/** What the connector remembers of a request. */
+import type { Request } from '../schedule/request.ts';
+import type { JobId, PageId, PrefixKey } from '../units.ts';
+
+export interface RequestState {
+  readonly request: Request;
+  /** The next page to offer to the host tier. Pages before it were offered or loaded. Only a reset moves it back. */
+  cursor: number;
+  /** Pages before this one were offered once, accepted or not. */
+  offered: number;
+  /** In flight: one load, or any number of stores. */
+  readonly jobs: Set<JobId>;
+  /** Keys that this request brought into the host tier. */
+  readonly stored: Set<PrefixKey>;
+  /** A load failed: the request computes what the tier could not deliver, instead of asking for it for ever. */
+  hostRefused: boolean;
+  /** Set when the request is over. */
+  finished: boolean;
+  /** Between the end of the request and the next step: what its last stores may read. */
+  last: { readonly pages: readonly PageId[]; readonly computedTokens: number } | null;
+}
+
+export function newRequestState(request: Request): RequestState {
+  return {
+    request,
+    cursor: 0,
+    offered: 0,
+    jobs: new Set(),
+    stored: new Set(),
+    hostRefused: false,
+    finished: false,
+    last: null,
+  };
+}
+
+/**
+ * Tokens of a finished request whose rows a forward pass computed. The token sampled last never went through one;
+ * an aborted request may have stopped short of sampling, and everything it computed counts.
+ */
+export function computedAtEnd(request: Request): number {
+  if (request.finishReason === 'aborted') return request.computedTokens;
+  return Math.min(request.computedTokens, request.sequence.length - 1);
+}

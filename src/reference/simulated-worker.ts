@@ -1,0 +1,188 @@
+/**
+ * A worker without a device: the same step plans over plain arrays. It is the reference for every byte, it runs where
+ * there is no WebGPU, and its stores are as late as the plan lets them be: a page is read when its copy is submitted,
+ * its slot is written when the acknowledgement is admitted, never before.
+ */
+import type { CacheConfig, TransferConfig } from '../config.ts';
+import { ConfigError, DeviceError, invariant } from '../errors.ts';
+import type { HostMemory } from '../host-memory.ts';
+import type {
+  Acknowledgement,
+  LoadJob,
+  StepOutcome,
+  StepPlan,
+  Worker,
+  WitnessReport,
+} from '../schedule/step-plan.ts';
+import { StoreQueue, type StoreCopy } from '../transfer/store-queue.ts';
+import { type JobId, NULL_PAGE, pageId, type PageId, WORD_BYTES } from '../units.ts';
+import { witnessOps } from '../witness/page-ops.ts';
+import { POISON_WORD } from '../witness/pattern.ts';
+import { copyPages, witnessCheck, witnessFill, zeroPages } from './kernels/index.ts';
+
+export interface SimulatedWorkerOptions {
+  readonly cache: CacheConfig;
+  readonly transfer: TransferConfig;
+  /** Slots that stores fill and loads read. `null`: plans carry no transfers. */
+  readonly host: HostMemory | null;
+  readonly witness: boolean;
+  /** Transfers that fail, for tests. */
+  readonly faults?: { store?(job: JobId): boolean; load?(job: JobId): boolean };
+}
+
+/** Pages with a mismatch that a report names. */
+const REPORTED_PAGES_MAX = 64;
+
+export class SimulatedWorker implements Worker {
+  readonly kind = 'simulated';
+  private readonly options: SimulatedWorkerOptions;
+  private readonly shape: { pageWords: number; tokensPerPage: number };
+  private readonly pool: Uint32Array<ArrayBuffer>;
+  private readonly overflow: Uint32Array<ArrayBuffer>;
+  private readonly staging: Uint32Array<ArrayBuffer>[];
+  private readonly queue: StoreQueue;
+  /** Loads whose bytes are in their pages, not yet acknowledged. */
+  private loads: { step: number; acknowledgement: Acknowledgement }[] = [];
+  private witness: { mismatches: number; checkedWords: number; pages: { page: PageId; step: number }[] };
+  private closed = false;
+
+  constructor(options: SimulatedWorkerOptions) {
+    const { cache, transfer } = options;
+    this.options = options;
+    this.shape = { pageWords: cache.pageBytes / WORD_BYTES, tokensPerPage: cache.tokensPerPage };
+    this.queue = new StoreQueue({ ...transfer, pageBytes: cache.pageBytes });
+    const allocate = (pages: number, what: string) => allocateWords(pages, this.shape.pageWords, what);
+    this.pool = allocate(cache.pages, 'pool');
+    this.overflow = allocate(this.queue.overflowPlaces, 'overflow buffer');
+    this.staging = Array.from({ length: transfer.stagingBuffers }, () =>
+      allocate(this.queue.pagesPerBuffer, 'staging buffer'),
+    );
+    this.witness = { mismatches: 0, checkedWords: 0, pages: [] };
+  }
+
+  get busy(): boolean {
+    return this.queue.busy || this.loads.length > 0;
+  }
+
+  execute(plan: StepPlan): Promise<StepOutcome> {
+    if (this.closed) return Promise.reject(new DeviceError('the simulated worker is closed; create a new one'));
+    const { pageWords } = this.shape;
+    const submission = this.queue.begin(plan);
+    for (const copy of submission.copies) this.read(copy);
+    zeroPages(this.pool, pageWords, plan.newPageIdsToZero, this.fillWord);
+    copyPages(this.pool, pageWords, plan.copies);
+    for (const load of plan.loads) this.load(load, plan.step);
+    this.forward(plan);
+    this.queue.end(plan);
+    return Promise.resolve({
+      step: plan.step,
+      released: submission.released,
+      flushed: submission.flushed,
+      overflowedPages: submission.overflowedPages,
+      acknowledgements: [...submission.failed, ...this.poll(plan.step)],
+    });
+  }
+
+  readPage(page: PageId): Promise<Uint8Array<ArrayBuffer>> {
+    return Promise.resolve(this.bytesOf(page).slice());
+  }
+
+  damagePage(page: PageId, byteOffset: number, bytes: Uint8Array): void {
+    if (byteOffset + bytes.length > this.options.cache.pageBytes) {
+      throw new ConfigError(
+        `${bytes.length} bytes at ${byteOffset} leave page ${page} of ${this.options.cache.pageBytes} bytes; use a smaller range`,
+      );
+    }
+    this.bytesOf(page).set(bytes, byteOffset);
+  }
+
+  readWitness(): Promise<WitnessReport> {
+    return Promise.resolve({ ...this.witness, pages: [...this.witness.pages] });
+  }
+
+  close(): Promise<void> {
+    this.closed = true;
+    return Promise.resolve();
+  }
+
+  private get fillWord(): number {
+    return this.options.cache.zeroing === 'poison' ? POISON_WORD : 0;
+  }
+
+  private get host(): HostMemory {
+    invariant(this.options.host !== null, 'a transfer was planned for a worker without host memory');
+    return this.options.host;
+  }
+
+  private bytesOf(page: PageId): Uint8Array<ArrayBuffer> {
+    const { pageBytes, pages } = this.options.cache;
+    invariant(page >= 0 && page < pages, `page ${page} is not in a pool of ${pages}`);
+    return new Uint8Array(this.pool.buffer, page * pageBytes, pageBytes);
+  }
+
+  private words(store: Uint32Array<ArrayBuffer>, position: number): Uint32Array<ArrayBuffer> {
+    const { pageWords } = this.shape;
+    return store.subarray(position * pageWords, (position + 1) * pageWords);
+  }
+
+  private read(copy: StoreCopy): void {
+    invariant(copy.page !== NULL_PAGE, `store job ${copy.job} reads the null page`);
+    const page = this.words(this.pool, copy.page);
+    if (copy.kind === 'overflow') {
+      this.words(this.overflow, copy.place).set(page);
+      return;
+    }
+    const source = copy.overflowPlace < 0 ? page : this.words(this.overflow, copy.overflowPlace);
+    this.words(this.staging[copy.buffer]!, copy.position).set(source);
+  }
+
+  private load({ id, slots, pages }: LoadJob, step: number): void {
+    const failed = this.options.faults?.load?.(id) ?? false;
+    if (!failed) {
+      for (let i = 0; i < pages.length; i += 1) this.bytesOf(pages[i]!).set(this.host.view(slots[i]!));
+    }
+    const acknowledgement = failed ? { job: id, ok: false, error: 'made to fail' } : { job: id, ok: true };
+    this.loads.push({ step, acknowledgement });
+  }
+
+  private forward(plan: StepPlan): void {
+    if (!this.options.witness || plan.forward.length === 0) return;
+    const { tokens, fill, check } = witnessOps(plan.forward, this.shape);
+    witnessFill(this.pool, this.shape, fill, tokens);
+    const found = witnessCheck(this.pool, this.shape, check, tokens);
+    this.witness.mismatches += found.mismatches;
+    this.witness.checkedWords += check.words;
+    const room = REPORTED_PAGES_MAX - this.witness.pages.length;
+    for (const page of found.pages.slice(0, room)) this.witness.pages.push({ page: pageId(page), step: plan.step });
+  }
+
+  private poll(step: number): Acknowledgement[] {
+    const { acknowledgementLag } = this.options.transfer;
+    const due = step - (acknowledgementLag === 'as-they-come' ? 1 : acknowledgementLag);
+    const acknowledgements: Acknowledgement[] = [];
+    while (this.queue.batches[0] && this.queue.batches[0].step <= due) {
+      const { copies, buffer } = this.queue.batches[0];
+      const failed = copies.some(({ job }) => this.options.faults?.store?.(job) ?? false);
+      for (const { job, slot, position } of copies) {
+        if (failed || !this.queue.isLive(job)) continue;
+        const words = this.words(this.staging[buffer]!, position);
+        this.host.view(slot).set(new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
+      }
+      acknowledgements.push(...this.queue.settleOldest(failed ? 'made to fail' : null));
+    }
+    acknowledgements.push(...this.loads.filter((load) => load.step <= due).map((load) => load.acknowledgement));
+    this.loads = this.loads.filter((load) => load.step > due);
+    return acknowledgements;
+  }
+}
+
+function allocateWords(pages: number, pageWords: number, what: string): Uint32Array<ArrayBuffer> {
+  try {
+    return new Uint32Array(pages * pageWords);
+  } catch (cause) {
+    throw new DeviceError(
+      `memory for the simulated ${what} refused: ${pages} pages of ${pageWords * WORD_BYTES} bytes; use fewer or smaller pages`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,37 @@
+/** One request: its tokens, how far they are computed, and where it stands. */
+import type { TokenSequence } from '../cache/token-sequence.ts';
+import type { RequestId } from '../units.ts';
+
+/**
+ * `waiting`: in the queue, holds no pages. `parked`: holds pages, its load is in flight. `loaded`: its load has ended,
+ * it holds pages and is to run next. `running`. `preempted`: back in the queue, holds no pages. `finished`.
+ */
+export type RequestStatus = 'waiting' | 'parked' | 'loaded' | 'running' | 'preempted' | 'finished';
+
+export type FinishReason = 'length' | 'stopped' | 'aborted' | 'refused';
+
+export interface Request {
+  readonly id: RequestId;
+  /** Prompt and output so far, with the prefix keys of its full pages. */
+  readonly sequence: TokenSequence;
+  readonly promptTokens: number;
+  readonly maxOutputTokens: number;
+  status: RequestStatus;
+  /** Tokens whose rows are in pages, or will be once the steps dispatched so far have run. */
+  computedTokens: number;
+  finishReason: FinishReason | null;
+  preemptions: number;
+  /** Tokens found on the device and in the host tier at admission; the first admission counts, later ones do not. */
+  hitTokens: { device: number; host: number } | null;
+}
+
+/** A request that is over. */
+export interface FinishedRequest {
+  readonly id: string;
+  readonly reason: FinishReason;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+  /** Prompt tokens that were not computed, by the tier that supplied them. */
+  readonly hitTokens: { readonly device: number; readonly host: number };
+  readonly preemptions: number;
+}

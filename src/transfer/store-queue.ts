@@ -1,0 +1,281 @@
+/**
+ * The order, pace and fate of stores: which page copy is submitted in which step, into which staging buffer, and
+ * which job that releases or fails. Pure counts, so that a run is the same on every worker and every machine.
+ *
+ * One page of one store job, from queue to slot:
+ *
+ *   queued ──budget, ring──▶ staged in buffer b ──acknowledgement of b admitted──▶ in its slot
+ *      └──flush, ring full──▶ overflow place ──ring──▶ staged in buffer b ──────────▶ in its slot
+ *      └──flush, overflow full──▶ the whole job fails
+ *
+ * A job is *released* when none of its pages is still waiting to be read from its page: from then on the pages may be
+ * written. It is *complete* when all of them are in their slots.
+ */
+import type { TransferConfig } from '../config.ts';
+import { invariant } from '../errors.ts';
+import type { Acknowledgement, StepPlan, StoreJob } from '../schedule/step-plan.ts';
+import type { JobId, PageId, SlotId } from '../units.ts';
+
+/** Copy a page into staging buffer `buffer`, as its `position`-th page. */
+export interface StageCopy {
+  readonly kind: 'stage';
+  readonly job: JobId;
+  readonly page: PageId;
+  readonly slot: SlotId;
+  /** Where the bytes are: -1 in the page itself, else this place of the overflow buffer. */
+  readonly overflowPlace: number;
+  readonly buffer: number;
+  readonly position: number;
+}
+
+/** Copy a page into place `place` of the overflow buffer. */
+export interface OverflowCopy {
+  readonly kind: 'overflow';
+  readonly job: JobId;
+  readonly page: PageId;
+  readonly place: number;
+}
+
+export type StoreCopy = StageCopy | OverflowCopy;
+
+/** What one step submits, in this order, and what follows from it. */
+export interface StoreSubmission {
+  readonly copies: readonly StoreCopy[];
+  readonly released: readonly JobId[];
+  readonly flushed: readonly JobId[];
+  readonly overflowedPages: number;
+  /** Flushed jobs that found no room; report them with this step's acknowledgements. */
+  readonly failed: readonly Acknowledgement[];
+}
+
+/** A staging buffer under way: what is in it, and since which step. */
+export interface StagedBatch {
+  readonly step: number;
+  readonly buffer: number;
+  readonly copies: readonly StageCopy[];
+}
+
+interface QueuedPage {
+  readonly job: JobState;
+  readonly page: PageId;
+  readonly slot: SlotId;
+  overflowPlace: number;
+}
+
+interface JobState {
+  readonly id: JobId;
+  /** Pages that still have to be read from the page itself. 0: released. */
+  unreleased: number;
+  /** Pages not yet in their slots. 0: complete. */
+  outstanding: number;
+  failure: string | null;
+}
+
+export interface StoreQueueOptions extends Pick<
+  TransferConfig,
+  'storeBytesPerStep' | 'stagingBuffers' | 'stagingBytes' | 'overflowBytes'
+> {
+  readonly pageBytes: number;
+}
+
+export class StoreQueue {
+  readonly pagesPerBuffer: number;
+  readonly overflowPlaces: number;
+  private readonly pagesPerStep: number;
+  private queue: QueuedPage[] = [];
+  private readonly jobs = new Map<JobId, JobState>();
+  private readonly freeBuffers: number[];
+  private readonly freePlaces: number[];
+  private inFlight: { step: number; buffer: number; copies: StageCopy[] }[] = [];
+
+  constructor(options: StoreQueueOptions) {
+    const { pageBytes, stagingBytes, stagingBuffers, overflowBytes, storeBytesPerStep } = options;
+    this.pagesPerBuffer = Math.floor(stagingBytes / pageBytes);
+    invariant(this.pagesPerBuffer > 0, `a staging buffer of ${stagingBytes} bytes holds no page of ${pageBytes} bytes`);
+    this.overflowPlaces = Math.floor(overflowBytes / pageBytes);
+    // A budget below one page would never store anything.
+    this.pagesPerStep = Math.max(1, Math.floor(storeBytesPerStep / pageBytes));
+    this.freeBuffers = descending(stagingBuffers);
+    this.freePlaces = descending(this.overflowPlaces);
+  }
+
+  /** True while a store is queued or staged. */
+  get busy(): boolean {
+    return this.jobs.size > 0 || this.inFlight.length > 0;
+  }
+
+  /** Pages that wait for budget or a staging buffer, and those of them that sit in the overflow buffer. */
+  get depth(): { queuedPages: number; overflowPages: number; freeBuffers: number } {
+    return {
+      queuedPages: this.queue.length,
+      overflowPages: this.overflowPlaces - this.freePlaces.length,
+      freeBuffers: this.freeBuffers.length,
+    };
+  }
+
+  /** Staged batches, oldest first. */
+  get batches(): readonly StagedBatch[] {
+    return this.inFlight;
+  }
+
+  /** False once a job has failed: what is staged of it is not to land in slots that are no longer its own. */
+  isLive(job: JobId): boolean {
+    return this.jobs.has(job);
+  }
+
+  /** Parts 1 to 3 of a step: everything that must be read before the step writes. */
+  begin(plan: Pick<StepPlan, 'step' | 'stores' | 'jobsToFlush'>): StoreSubmission {
+    const flush = new Set(plan.jobsToFlush);
+    for (const store of plan.stores) if (flush.has(store.id)) this.enqueue(store);
+    const submission = new Submission(plan.step);
+    this.submitInOrder(submission);
+    if (flush.size > 0) this.release(flush, submission);
+    return submission;
+  }
+
+  /** Part 8 of a step: queue the stores whose bytes this step's forward pass produced. */
+  end(plan: Pick<StepPlan, 'stores' | 'jobsToFlush'>): void {
+    const flush = new Set(plan.jobsToFlush);
+    for (const store of plan.stores) if (!flush.has(store.id)) this.enqueue(store);
+  }
+
+  /**
+   * The oldest batch has arrived (`failure` null: its bytes are in their slots) or never will. Its buffer goes back
+   * to the ring unless `recycle` is false. Returns the jobs that this ends.
+   */
+  settleOldest(failure: string | null, options: { recycle?: boolean } = {}): Acknowledgement[] {
+    const batch = this.inFlight.shift();
+    invariant(batch !== undefined, 'no staged batch to settle');
+    if (options.recycle ?? true) this.freeBuffers.push(batch.buffer);
+    const acknowledgements: Acknowledgement[] = [];
+    for (const copy of batch.copies) {
+      const job = this.jobs.get(copy.job);
+      if (!job) continue; // failed by an earlier flush
+      job.outstanding -= 1;
+      if (failure !== null) job.failure = failure;
+      if (job.outstanding > 0) continue;
+      this.jobs.delete(job.id);
+      acknowledgements.push(acknowledge(job.id, job.failure));
+    }
+    return acknowledgements;
+  }
+
+  /** The device is gone: nothing queued will ever be read. Returns every job that is not yet acknowledged. */
+  failAll(failure: string): Acknowledgement[] {
+    const acknowledgements = [...this.jobs.keys()].map((id) => acknowledge(id, failure));
+    this.jobs.clear();
+    this.queue = [];
+    this.inFlight = [];
+    return acknowledgements;
+  }
+
+  private enqueue(store: StoreJob): void {
+    const { id, pages, slots } = store;
+    invariant(!this.jobs.has(id), `store job ${id} is queued twice`);
+    invariant(pages.length === slots.length, `store job ${id} has ${pages.length} pages for ${slots.length} slots`);
+    if (pages.length === 0) return;
+    const job: JobState = { id, unreleased: pages.length, outstanding: pages.length, failure: null };
+    this.jobs.set(id, job);
+    for (let i = 0; i < pages.length; i += 1) {
+      this.queue.push({ job, page: pages[i]!, slot: slots[i]!, overflowPlace: -1 });
+    }
+  }
+
+  private submitInOrder(submission: Submission): void {
+    let taken = 0;
+    while (taken < this.queue.length && taken < this.pagesPerStep) {
+      if (!this.stage(this.queue[taken]!, submission)) break;
+      taken += 1;
+    }
+    if (taken > 0) this.queue = this.queue.slice(taken);
+  }
+
+  private release(flush: ReadonlySet<JobId>, submission: Submission): void {
+    const kept: QueuedPage[] = [];
+    const named = new Set<JobState>();
+    for (const entry of this.queue) {
+      const { job } = entry;
+      if (!flush.has(job.id) || entry.overflowPlace >= 0 || job.failure !== null) {
+        kept.push(entry);
+        continue;
+      }
+      named.add(job);
+      if (this.stage(entry, submission)) continue;
+      if (this.spill(entry, submission)) kept.push(entry);
+      else job.failure = 'the staging ring and the overflow buffer were full when its page was claimed';
+    }
+    for (const job of named) if (job.failure === null) submission.flushed.push(job.id);
+    this.queue = kept;
+    for (const job of named) if (job.failure !== null) this.abandon(job, submission);
+  }
+
+  /** Reads one page into the current staging buffer, or into a fresh one. False when the ring is full. */
+  private stage(entry: QueuedPage, submission: Submission): boolean {
+    let batch = submission.batch;
+    if (!batch || batch.copies.length === this.pagesPerBuffer) {
+      const buffer = this.freeBuffers.pop();
+      if (buffer === undefined) return false;
+      batch = { step: submission.step, buffer, copies: [] };
+      submission.batch = batch;
+      this.inFlight.push(batch);
+    }
+    const { job, page, slot, overflowPlace } = entry;
+    const position = batch.copies.length;
+    const copy: StageCopy = { kind: 'stage', job: job.id, page, slot, overflowPlace, buffer: batch.buffer, position };
+    batch.copies.push(copy);
+    submission.copies.push(copy);
+    // The queue runs in order: whoever fills the place next does so after this copy has read it.
+    if (overflowPlace >= 0) this.freePlaces.push(overflowPlace);
+    else this.countReleased(job, submission);
+    return true;
+  }
+
+  private spill(entry: QueuedPage, submission: Submission): boolean {
+    const place = this.freePlaces.pop();
+    if (place === undefined) return false;
+    entry.overflowPlace = place;
+    submission.copies.push({ kind: 'overflow', job: entry.job.id, page: entry.page, place });
+    submission.overflowedPages += 1;
+    this.countReleased(entry.job, submission);
+    return true;
+  }
+
+  private countReleased(job: JobState, submission: Submission): void {
+    job.unreleased -= 1;
+    if (job.unreleased === 0) submission.released.push(job.id);
+  }
+
+  /** Forgets a failed job: its overflow places come back, what is staged of it is dropped when it arrives. */
+  private abandon(job: JobState, submission: Submission): void {
+    this.queue = this.queue.filter((entry) => {
+      if (entry.job !== job) return true;
+      if (entry.overflowPlace >= 0) this.freePlaces.push(entry.overflowPlace);
+      return false;
+    });
+    this.jobs.delete(job.id);
+    submission.failed.push(acknowledge(job.id, job.failure));
+  }
+}
+
+class Submission implements StoreSubmission {
+  readonly step: number;
+  readonly copies: StoreCopy[] = [];
+  readonly released: JobId[] = [];
+  readonly flushed: JobId[] = [];
+  readonly failed: Acknowledgement[] = [];
+  overflowedPages = 0;
+  batch: { step: number; buffer: number; copies: StageCopy[] } | null = null;
+
+  constructor(step: number) {
+    this.step = step;
+  }
+}
+
+function acknowledge(job: JobId, failure: string | null): Acknowledgement {
+  return failure === null ? { job, ok: true } : { job, ok: false, error: failure };
+}
+
+/** count - 1, ..., 1, 0: popped from the end, so that 0 is handed out first. */
+function descending(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => count - 1 - i);
+}

@@ -1,0 +1,62 @@
+import process from 'node:process';
+import { playwright } from '@vitest/browser-playwright';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { findBrowser, launchOptions } from './src/runtime/chromium.ts';
+
+const gpuTests = ['test/gpu/**/*.gpu.test.ts'];
+
+const unit: TestProjectInlineConfiguration = {
+  test: {
+    name: 'unit',
+    environment: 'node',
+    pool: 'forks',
+    maxWorkers: 2,
+    include: ['test/{unit,property,simulation}/**/*.test.ts'],
+  },
+};
+
+/** GPU tests outside a browser. One worker: the software adapters use every core already. */
+const native = (name: 'node' | 'deno'): TestProjectInlineConfiguration => ({
+  test: {
+    name,
+    environment: 'node',
+    pool: 'forks',
+    maxWorkers: 1,
+    include: gpuTests,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    sequence: { groupOrder: 1 },
+  },
+});
+
+/** The same files in Chromium, and the tests of the demo's page. Left out where there is no browser to start. */
+async function browser(): Promise<TestProjectInlineConfiguration[]> {
+  const found = await findBrowser();
+  if (found === undefined) return [];
+  return [
+    {
+      test: {
+        name: 'browser',
+        maxWorkers: 1,
+        include: [...gpuTests, 'test/demo/**/*.browser.test.{ts,tsx}'],
+        testTimeout: 60_000,
+        hookTimeout: 60_000,
+        sequence: { groupOrder: 2 },
+        browser: {
+          enabled: true,
+          headless: true,
+          screenshotFailures: false,
+          provider: playwright({ launchOptions: launchOptions(found) }),
+          instances: [{ browser: 'chromium' }],
+        },
+      },
+    },
+  ];
+}
+
+export default defineConfig(async () => ({
+  test: {
+    // Vitest under Deno (`deno run -A node_modules/vitest/vitest.mjs`) has Deno's adapter to test and nothing else.
+    projects: 'deno' in process.versions ? [native('deno')] : [unit, native('node'), ...(await browser())],
+  },
+}));
