@@ -10,7 +10,10 @@ const count = z.int().min(1);
 
 export const cacheConfigSchema = z.strictObject({
   /** Pages of the pool, the null page included: a pool of N pages has N - 1 usable ones. */
-  pages: z.int().min(2).max(2 ** 31),
+  pages: z
+    .int()
+    .min(2)
+    .max(2 ** 31),
   /** Bytes of one page: all layers, keys and values together. A multiple of 4. */
   pageBytes: count.multipleOf(WORD_BYTES),
   /** Tokens whose rows one page holds. */
@@ -36,7 +39,11 @@ export const scheduleConfigSchema = z.strictObject({
 
 export const offloadConfigSchema = z.strictObject({
   /** Page-sized places in the host tier. 0 switches offloading off. */
-  slots: z.int().min(0).max(2 ** 31).default(0),
+  slots: z
+    .int()
+    .min(0)
+    .max(2 ** 31)
+    .default(0),
   /** Which ready, unpinned slot is evicted. `arc-tier` is the host tier's ARC: ghosts re-enter T1. */
   policy: z.enum(['lru', 'arc-tier']).default('lru'),
   /**
@@ -47,22 +54,25 @@ export const offloadConfigSchema = z.strictObject({
   fence: z.enum(['complete', 'scheduled-and-loads', 'off']).default('complete'),
 });
 
-export const transferConfigSchema = z
-  .strictObject({
-    /** Bytes of stores submitted in one step, flushes not counted. */
-    storeBytesPerStep: count.default(64 * 2 ** 20),
-    /** Buffers in the staging ring. A step uses a buffer for itself until its acknowledgement is admitted. */
-    stagingBuffers: count.default(4),
-    /** Bytes of one staging buffer. At least one page. */
-    stagingBytes: count.multipleOf(WORD_BYTES).default(4 * 2 ** 20),
-    /** Bytes of the device buffer that takes flushed pages while the ring is full. 0: such a store fails. */
-    overflowBytes: z.int().min(0).multipleOf(WORD_BYTES).default(8 * 2 ** 20),
-    /**
-     * When acknowledgements are admitted: `n`: those of step s in step s + n, waiting for them there if need be
-     * (replays and tests: the run is then the same on every machine); `as-they-come`: those that have arrived.
-     */
-    acknowledgementLag: z.union([z.int().min(1), z.literal('as-they-come')]).default(2),
-  });
+export const transferConfigSchema = z.strictObject({
+  /** Bytes of stores submitted in one step, flushes not counted. */
+  storeBytesPerStep: count.default(64 * 2 ** 20),
+  /** Buffers in the staging ring. A step uses a buffer for itself until its acknowledgement is admitted. */
+  stagingBuffers: count.default(4),
+  /** Bytes of one staging buffer. At least one page. */
+  stagingBytes: count.multipleOf(WORD_BYTES).default(4 * 2 ** 20),
+  /** Bytes of the device buffer that takes flushed pages while the ring is full. 0: such a store fails. */
+  overflowBytes: z
+    .int()
+    .min(0)
+    .multipleOf(WORD_BYTES)
+    .default(8 * 2 ** 20),
+  /**
+   * When acknowledgements are admitted: `n`: those of step s in step s + n, waiting for them there if need be
+   * (replays and tests: the run is then the same on every machine); `as-they-come`: those that have arrived.
+   */
+  acknowledgementLag: z.union([z.int().min(1), z.literal('as-they-come')]).default(2),
+});
 
 export const engineConfigSchema = z
   .strictObject({
@@ -99,12 +109,17 @@ export type EngineConfig = z.infer<typeof engineConfigSchema>;
 export type EngineConfigInput = z.input<typeof engineConfigSchema>;
 
 /** Checks input against a schema. Throws `ConfigError` that names each field, its value and what was expected. */
-export function parseConfig<Schema extends z.ZodType>(schema: Schema, input: unknown, what: string): z.output<Schema> {
+export function parseConfig<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  what: string,
+): z.output<Schema> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
   const problems = result.error.issues.map((issue) => {
     const field = issue.path.join('.') || what;
-    const value = issue.input === undefined || typeof issue.input === 'object' ? '' : ` (got ${String(issue.input)})`;
+    const value =
+      issue.input === undefined || typeof issue.input === 'object' ? '' : ` (got ${String(issue.input)})`;
     return `${field}: ${issue.message}${value}`;
   });
   throw new ConfigError(`${what} is not usable. ${problems.join('; ')}`);

@@ -32,10 +32,14 @@ export interface CreateEngineOptions extends Pick<EngineOptions, 'nextToken' | '
  * await engine.close();
  * ```
  */
-export async function createEngine(input: EngineConfigInput, options: CreateEngineOptions = {}): Promise<Engine> {
+export async function createEngine(
+  input: EngineConfigInput,
+  options: CreateEngineOptions = {},
+): Promise<Engine> {
   const config = parseConfig(engineConfigSchema, input, 'engine configuration');
   const { cache, transfer, offload, witness } = config;
-  const host = offload.slots > 0 ? new HostMemory({ slots: offload.slots, slotBytes: cache.pageBytes }) : null;
+  const host =
+    offload.slots > 0 ? new HostMemory({ slots: offload.slots, slotBytes: cache.pageBytes }) : null;
   const parts = { cache, transfer, host, witness };
   const { device, nextToken, onCacheEvent } = options;
   const worker = device ? await WebGpuWorker.create({ device, ...parts }) : new SimulatedWorker(parts);

@@ -69,7 +69,10 @@ export class Engine {
     this.nextToken = options.nextToken ?? mixedToken;
     this.hasher = createPrefixHasher({ salt: config.cache.salt });
     this.cache = new CacheManager(config.cache, { onEvent: options.onCacheEvent });
-    this.connector = new OffloadConnector({ config: config.offload, tokensPerPage: config.cache.tokensPerPage });
+    this.connector = new OffloadConnector({
+      config: config.offload,
+      tokensPerPage: config.cache.tokensPerPage,
+    });
     this.scheduler = new Scheduler({ config: config.schedule, cache: this.cache, connector: this.connector });
   }
 
@@ -94,13 +97,20 @@ export class Engine {
     if (this.live.has(requestId(id))) {
       throw new ConfigError(`request ${id} is not finished yet; give each request an id of its own`);
     }
-    if (tokens.length === 0) throw new ConfigError(`request ${id} has no prompt tokens; give it at least one`);
+    if (tokens.length === 0)
+      throw new ConfigError(`request ${id} has no prompt tokens; give it at least one`);
     if (!Number.isInteger(maxOutputTokens) || maxOutputTokens < 1) {
-      throw new ConfigError(`request ${id}: maxOutputTokens is ${maxOutputTokens}; use an integer of at least 1`);
+      throw new ConfigError(
+        `request ${id}: maxOutputTokens is ${maxOutputTokens}; use an integer of at least 1`,
+      );
     }
     const request: Request = {
       id: requestId(id),
-      sequence: new TokenSequence({ tokens, tokensPerPage: this.config.cache.tokensPerPage, hasher: this.hasher }),
+      sequence: new TokenSequence({
+        tokens,
+        tokensPerPage: this.config.cache.tokensPerPage,
+        hasher: this.hasher,
+      }),
       promptTokens: tokens.length,
       maxOutputTokens,
       status: 'waiting',
@@ -232,7 +242,11 @@ export class Engine {
   }
 
   /** Turns a wedge into an error: requests wait, nothing is in flight, and nothing has happened for some steps. */
-  private watchProgress(output: SchedulerOutput, outcome: StepOutcome, finished: readonly FinishedRequest[]): void {
+  private watchProgress(
+    output: SchedulerOutput,
+    outcome: StepOutcome,
+    finished: readonly FinishedRequest[],
+  ): void {
     const idle =
       output.scheduled.length === 0 &&
       output.preempted.length === 0 &&

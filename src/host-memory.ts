@@ -17,7 +17,9 @@ export class HostMemory {
   constructor(options: { slots: number; slotBytes: number; segmentBytesMax?: number }) {
     const { slots, slotBytes, segmentBytesMax = SEGMENT_BYTES_MAX } = options;
     if (slotBytes > segmentBytesMax) {
-      throw new ConfigError(`a slot of ${slotBytes} bytes exceeds ${segmentBytesMax} bytes; use smaller pages`);
+      throw new ConfigError(
+        `a slot of ${slotBytes} bytes exceeds ${segmentBytesMax} bytes; use smaller pages`,
+      );
     }
     this.slots = slots;
     this.slotBytes = slotBytes;
@@ -45,7 +47,9 @@ export class HostMemory {
     const segment = this.segments[Math.floor(slot / this.slotsPerSegment)];
     const start = (slot % this.slotsPerSegment) * this.slotBytes;
     if (!segment || start + count * this.slotBytes > segment.byteLength) {
-      throw new ConfigError(`slots ${slot} to ${slot + count - 1} are not in one segment of ${this.slots} slots`);
+      throw new ConfigError(
+        `slots ${slot} to ${slot + count - 1} are not in one segment of ${this.slots} slots`,
+      );
     }
     return segment.subarray(start, start + count * this.slotBytes);
   }

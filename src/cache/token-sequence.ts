@@ -64,7 +64,7 @@ export class TokenSequence {
 
   /** Key of full page `page`: it stands for all tokens up to the end of that page. */
   key(page: number): PrefixKey {
-    if (!(page >= 0 && page < this.pageCount)) {
+    if (!isCount(page, this.pageCount - 1)) {
       throw new ConfigError(
         `there is no full page ${page}; ${this.#length} tokens have ${this.pageCount} of them`,
       );
@@ -75,7 +75,7 @@ export class TokenSequence {
 
   /** View of tokens 0 to `end`, all of them unless given. */
   tokens(end: number = this.#length): Uint32Array {
-    if (!(end >= 0 && end <= this.#length)) {
+    if (!isCount(end, this.#length)) {
       throw new ConfigError(`cannot view tokens up to ${end}; the sequence has ${this.#length}`);
     }
     return this.#tokens.subarray(0, end);
@@ -86,7 +86,7 @@ export class TokenSequence {
    * all tokens before page i, and word 0 that of the hasher's seed. `count` is at most `pageCount` + 1.
    */
   pageSeeds(count: number): Uint32Array {
-    if (!(count >= 0 && count <= this.pageCount + 1)) {
+    if (!isCount(count, this.pageCount + 1)) {
       throw new ConfigError(
         `there are no ${count} page seeds; ${this.pageCount} full pages have ${this.pageCount + 1}`,
       );
@@ -114,11 +114,15 @@ export class TokenSequence {
 }
 
 function requireToken(token: number, index: number): void {
-  if (!(Number.isInteger(token) && token >= 0 && token < TOKEN_COUNT)) {
+  if (!isCount(token, TOKEN_COUNT - 1)) {
     throw new ConfigError(
       `token ${index} is ${String(token)}; a token id is an integer from 0 to ${TOKEN_COUNT - 1}`,
     );
   }
+}
+
+function isCount(value: number, max: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= max;
 }
 
 function firstWord(hash: Uint8Array): number {

@@ -65,7 +65,8 @@ export class SimulatedWorker implements Worker {
   }
 
   execute(plan: StepPlan): Promise<StepOutcome> {
-    if (this.closed) return Promise.reject(new DeviceError('the simulated worker is closed; create a new one'));
+    if (this.closed)
+      return Promise.reject(new DeviceError('the simulated worker is closed; create a new one'));
     const { pageWords } = this.shape;
     const submission = this.queue.begin(plan);
     for (const copy of submission.copies) this.read(copy);
@@ -153,7 +154,8 @@ export class SimulatedWorker implements Worker {
     this.witness.mismatches += found.mismatches;
     this.witness.checkedWords += check.words;
     const room = REPORTED_PAGES_MAX - this.witness.pages.length;
-    for (const page of found.pages.slice(0, room)) this.witness.pages.push({ page: pageId(page), step: plan.step });
+    for (const page of found.pages.slice(0, room))
+      this.witness.pages.push({ page: pageId(page), step: plan.step });
   }
 
   private poll(step: number): Acknowledgement[] {
@@ -170,7 +172,9 @@ export class SimulatedWorker implements Worker {
       }
       acknowledgements.push(...this.queue.settleOldest(failed ? 'made to fail' : null));
     }
-    acknowledgements.push(...this.loads.filter((load) => load.step <= due).map((load) => load.acknowledgement));
+    acknowledgements.push(
+      ...this.loads.filter((load) => load.step <= due).map((load) => load.acknowledgement),
+    );
     this.loads = this.loads.filter((load) => load.step > due);
     return acknowledgements;
   }

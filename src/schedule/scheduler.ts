@@ -84,7 +84,10 @@ export class Scheduler {
       for (const id of ids) {
         const request = this.queues.parked.get(id);
         const load = this.loads.get(id);
-        invariant(request !== undefined && load !== undefined, `load of request ${id} ended, but it is not parked`);
+        invariant(
+          request !== undefined && load !== undefined,
+          `load of request ${id} ended, but it is not parked`,
+        );
         this.queues.parked.delete(id);
         this.loads.delete(id);
         if (load.aborted) {
@@ -148,7 +151,7 @@ export class Scheduler {
   /** Starts requests whose load has ended. False when one of them has to wait for pages. */
   private startLoaded(pass: Pass): boolean {
     const { loaded, running } = this.queues;
-    for (let i = 0; i < loaded.length; ) {
+    for (let i = 0; i < loaded.length;) {
       if (pass.budget === 0 || running.length >= this.config.maxRunning) return false;
       const request = loaded[i]!;
       const newTokens = Math.min(request.sequence.length - request.computedTokens, pass.budget);
@@ -168,7 +171,7 @@ export class Scheduler {
 
   private admitWaiting(pass: Pass): void {
     const { waiting, running } = this.queues;
-    for (let i = 0; i < waiting.length; ) {
+    for (let i = 0; i < waiting.length;) {
       if (pass.budget === 0 || running.length >= this.config.maxRunning) return;
       const request = waiting[i]!;
       const hit = this.cache.lookup(request);
@@ -298,7 +301,8 @@ export class Scheduler {
     for (const request of this.queues.running) {
       invariant(request.status === 'running', `request ${request.id} runs but is ${request.status}`);
     }
-    for (const id of this.loads.keys()) invariant(this.queues.parked.has(id), `request ${id} loads but is not parked`);
+    for (const id of this.loads.keys())
+      invariant(this.queues.parked.has(id), `request ${id} loads but is not parked`);
     invariant(this.loads.size === this.queues.parked.size, 'a parked request has no load');
     for (const request of this.queues.waiting) {
       invariant(this.cache.pageTable(request.id).length === 0, `waiting request ${request.id} holds pages`);
@@ -316,4 +320,3 @@ class Pass {
     this.budget = budget;
   }
 }
-

@@ -68,7 +68,6 @@ interface JobState {
   unreleased: number;
   /** Pages not yet in their slots. 0: complete. */
   outstanding: number;
-  failure: string | null;
 }
 
 export interface StoreQueueOptions extends Pick<
@@ -91,7 +90,10 @@ export class StoreQueue {
   constructor(options: StoreQueueOptions) {
     const { pageBytes, stagingBytes, stagingBuffers, overflowBytes, storeBytesPerStep } = options;
     this.pagesPerBuffer = Math.floor(stagingBytes / pageBytes);
-    invariant(this.pagesPerBuffer > 0, `a staging buffer of ${stagingBytes} bytes holds no page of ${pageBytes} bytes`);
+    invariant(
+      this.pagesPerBuffer > 0,
+      `a staging buffer of ${stagingBytes} bytes holds no page of ${pageBytes} bytes`,
+    );
     this.overflowPlaces = Math.floor(overflowBytes / pageBytes);
     // A budget below one page would never store anything.
     this.pagesPerStep = Math.max(1, Math.floor(storeBytesPerStep / pageBytes));
@@ -150,19 +152,24 @@ export class StoreQueue {
     const acknowledgements: Acknowledgement[] = [];
     for (const copy of batch.copies) {
       const job = this.jobs.get(copy.job);
-      if (!job) continue; // failed by an earlier flush
+      if (!job) continue; // failed before
+      if (failure !== null) {
+        // What is left of the job need not be read any more: its pages are free to be written.
+        this.abandon(job);
+        acknowledgements.push(failed(job.id, failure));
+        continue;
+      }
       job.outstanding -= 1;
-      if (failure !== null) job.failure = failure;
       if (job.outstanding > 0) continue;
       this.jobs.delete(job.id);
-      acknowledgements.push(acknowledge(job.id, job.failure));
+      acknowledgements.push({ job: job.id, ok: true });
     }
     return acknowledgements;
   }
 
   /** The device is gone: nothing queued will ever be read. Returns every job that is not yet acknowledged. */
   failAll(failure: string): Acknowledgement[] {
-    const acknowledgements = [...this.jobs.keys()].map((id) => acknowledge(id, failure));
+    const acknowledgements = [...this.jobs.keys()].map((id) => failed(id, failure));
     this.jobs.clear();
     this.queue = [];
     this.inFlight = [];
@@ -172,9 +179,12 @@ export class StoreQueue {
   private enqueue(store: StoreJob): void {
     const { id, pages, slots } = store;
     invariant(!this.jobs.has(id), `store job ${id} is queued twice`);
-    invariant(pages.length === slots.length, `store job ${id} has ${pages.length} pages for ${slots.length} slots`);
+    invariant(
+      pages.length === slots.length,
+      `store job ${id} has ${pages.length} pages for ${slots.length} slots`,
+    );
     if (pages.length === 0) return;
-    const job: JobState = { id, unreleased: pages.length, outstanding: pages.length, failure: null };
+    const job: JobState = { id, unreleased: pages.length, outstanding: pages.length };
     this.jobs.set(id, job);
     for (let i = 0; i < pages.length; i += 1) {
       this.queue.push({ job, page: pages[i]!, slot: slots[i]!, overflowPlace: -1 });
@@ -193,20 +203,29 @@ export class StoreQueue {
   private release(flush: ReadonlySet<JobId>, submission: Submission): void {
     const kept: QueuedPage[] = [];
     const named = new Set<JobState>();
+    const short = new Set<JobState>();
     for (const entry of this.queue) {
       const { job } = entry;
-      if (!flush.has(job.id) || entry.overflowPlace >= 0 || job.failure !== null) {
+      if (!flush.has(job.id) || entry.overflowPlace >= 0) {
         kept.push(entry);
         continue;
       }
       named.add(job);
-      if (this.stage(entry, submission)) continue;
+      if (short.has(job) || this.stage(entry, submission)) continue;
       if (this.spill(entry, submission)) kept.push(entry);
-      else job.failure = 'the staging ring and the overflow buffer were full when its page was claimed';
+      else short.add(job);
     }
-    for (const job of named) if (job.failure === null) submission.flushed.push(job.id);
     this.queue = kept;
-    for (const job of named) if (job.failure !== null) this.abandon(job, submission);
+    for (const job of named) {
+      if (!short.has(job)) {
+        submission.flushed.push(job.id);
+        continue;
+      }
+      this.abandon(job);
+      submission.failed.push(
+        failed(job.id, 'the staging ring and the overflow buffer were full when its page was claimed'),
+      );
+    }
   }
 
   /** Reads one page into the current staging buffer, or into a fresh one. False when the ring is full. */
@@ -221,7 +240,15 @@ export class StoreQueue {
     }
     const { job, page, slot, overflowPlace } = entry;
     const position = batch.copies.length;
-    const copy: StageCopy = { kind: 'stage', job: job.id, page, slot, overflowPlace, buffer: batch.buffer, position };
+    const copy: StageCopy = {
+      kind: 'stage',
+      job: job.id,
+      page,
+      slot,
+      overflowPlace,
+      buffer: batch.buffer,
+      position,
+    };
     batch.copies.push(copy);
     submission.copies.push(copy);
     // The queue runs in order: whoever fills the place next does so after this copy has read it.
@@ -246,14 +273,13 @@ export class StoreQueue {
   }
 
   /** Forgets a failed job: its overflow places come back, what is staged of it is dropped when it arrives. */
-  private abandon(job: JobState, submission: Submission): void {
+  private abandon(job: JobState): void {
     this.queue = this.queue.filter((entry) => {
       if (entry.job !== job) return true;
       if (entry.overflowPlace >= 0) this.freePlaces.push(entry.overflowPlace);
       return false;
     });
     this.jobs.delete(job.id);
-    submission.failed.push(acknowledge(job.id, job.failure));
   }
 }
 
@@ -271,8 +297,8 @@ class Submission implements StoreSubmission {
   }
 }
 
-function acknowledge(job: JobId, failure: string | null): Acknowledgement {
-  return failure === null ? { job, ok: true } : { job, ok: false, error: failure };
+function failed(job: JobId, error: string): Acknowledgement {
+  return { job, ok: false, error };
 }
 
 /** count - 1, ..., 1, 0: popped from the end, so that 0 is handed out first. */

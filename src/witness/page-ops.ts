@@ -56,7 +56,13 @@ export function witnessOps(forward: readonly ForwardRequest[], shape: PageShape)
   return { tokens, fill, check };
 }
 
-function addOps(list: OpList, request: ForwardRequest, start: number, firstToken: number, shape: PageShape): void {
+function addOps(
+  list: OpList,
+  request: ForwardRequest,
+  start: number,
+  firstToken: number,
+  shape: PageShape,
+): void {
   const { pages, pageSeeds, end } = request;
   const { pageWords, tokensPerPage } = shape;
   const lastPage = ceilDiv(end, tokensPerPage);

@@ -1,0 +1,58 @@
+/** Numbers as people read them, and columns that line up. */
+
+export function formatCount(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  const digits = Number.isInteger(value) || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${units[unit]!}`;
+}
+
+/** `part` of `whole` in percent. */
+export function formatShare(part: number, whole: number): string {
+  return whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`;
+}
+
+export function formatSeconds(seconds: number): string {
+  if (!Number.isFinite(seconds)) return '-';
+  if (seconds < 10) return `${seconds.toFixed(2)} s`;
+  if (seconds < 100) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const minutes = Math.floor(whole / 60);
+  return minutes < 60
+    ? `${minutes} min ${whole % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** A count per second; `-` where no time has passed. */
+export function formatRate(amount: number, seconds: number): string {
+  if (seconds <= 0) return '-';
+  const rate = amount / seconds;
+  return `${rate >= 10 ? formatCount(rate) : rate.toFixed(1)}/s`;
+}
+
+/** Rows as lines. Columns are as wide as their widest cell, two spaces apart; those in `right` are flush right. */
+export function alignColumns(
+  rows: readonly (readonly string[])[],
+  options: { right?: readonly number[]; indent?: number } = {},
+): string[] {
+  const { right = [], indent = 0 } = options;
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  }
+  return rows.map((row) => {
+    const cells = row.map((cell, index) =>
+      right.includes(index) ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!),
+    );
+    return `${' '.repeat(indent)}${cells.join('  ')}`.trimEnd();
+  });
+}

@@ -1,0 +1,87 @@
+/** What every part needs to know of the device: whether it is still there, and what it holds of ours. */
+import { DeviceError } from '../errors.ts';
+
+/** Watches a device for its loss, and ends waits that the loss would leave hanging. */
+export class DeviceWatch {
+  /** Why the device is gone. Null while it is there. */
+  lost: string | null = null;
+  private readonly waiting = new Set<() => void>();
+
+  constructor(device: GPUDevice) {
+    void device.lost.then(({ reason, message }) => {
+      this.lost = `device lost (${reason})${message === '' ? '' : `: ${message}`}; create a new device and a new worker`;
+      for (const wake of this.waiting) wake();
+      this.waiting.clear();
+    });
+  }
+
+  /** Throws `DeviceError` when the device is gone. */
+  check(): void {
+    if (this.lost !== null) throw new DeviceError(this.lost);
+  }
+
+  /**
+   * The promise, or a `DeviceError` once the device is lost. `Promise.race` against `device.lost` would leave one
+   * reaction behind for each call, for as long as the device lives.
+   */
+  async guard<Value>(promise: Promise<Value>): Promise<Value> {
+    this.check();
+    let wake!: () => void;
+    const loss = new Promise<never>((_, reject) => {
+      wake = () => {
+        reject(new DeviceError(this.lost!));
+      };
+    });
+    this.waiting.add(wake);
+    try {
+      return await Promise.race([promise, loss]);
+    } finally {
+      this.waiting.delete(wake);
+    }
+  }
+}
+
+/** What came out of a pair of error scopes: null, or what the device refused. */
+export type ScopeResult = Promise<string | null>;
+
+/** Runs calls under error scopes for validation and memory. The scopes are closed before this returns. */
+export function inErrorScopes<Value>(device: GPUDevice, calls: () => Value): { value: Value; result: ScopeResult } {
+  device.pushErrorScope('out-of-memory');
+  device.pushErrorScope('validation');
+  const scopes: Promise<GPUError | null>[] = [];
+  try {
+    const value = calls();
+    return { value, result: firstError(scopes) };
+  } finally {
+    scopes.push(device.popErrorScope(), device.popErrorScope());
+  }
+}
+
+/** Scopes of a lost device may reject; its loss is told elsewhere. */
+async function firstError(scopes: readonly Promise<GPUError | null>[]): Promise<string | null> {
+  // One microtask, so that the caller has filled the list in.
+  await Promise.resolve();
+  const errors = await Promise.all(scopes.map((scope) => scope.catch(() => null)));
+  return errors.find((error) => error !== null)?.message ?? null;
+}
+
+/** Software adapters answer to other strategies than GPUs, and Deno to others than Dawn. */
+export interface AdapterFacts {
+  /** Whether the adapter computes on the CPU. */
+  readonly software: boolean;
+  readonly runtime: 'node' | 'deno' | 'browser';
+}
+
+const SOFTWARE_NAMES = /swiftshader|llvmpipe|lavapipe|softpipe|basic render|\bwarp\b/i;
+
+/** The facts as far as a device tells them. Implementations differ in which fields they fill in. */
+export function adapterFacts(device: GPUDevice): AdapterFacts {
+  const info = (device as { adapterInfo?: Partial<GPUAdapterInfo> }).adapterInfo ?? {};
+  const names = [info.vendor, info.architecture, info.device, info.description].join(' ');
+  const globals = globalThis as { Deno?: unknown; process?: { versions?: { node?: string } } };
+  const native = globals.process?.versions?.node === undefined ? 'browser' : 'node';
+  return {
+    software: info.isFallbackAdapter === true || SOFTWARE_NAMES.test(names),
+    runtime: globals.Deno === undefined ? native : 'deno',
+  };
+}

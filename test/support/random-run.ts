@@ -1,0 +1,98 @@
+/** A random but reproducible life of an engine: small pools, shared beginnings, aborts, failing transfers. */
+import type { EngineConfigInput } from '../../src/config.ts';
+import { ConfigError } from '../../src/errors.ts';
+import { freezePlan, type StepRecord } from '../../src/schedule/step-log.ts';
+import type { JobId } from '../../src/units.ts';
+import { Random } from './random.ts';
+import { makeWorld, prompt, simulated, type World } from './worlds.ts';
+
+export interface RandomRunOptions {
+  readonly seed: number;
+  readonly steps: number;
+  readonly fence?: 'complete' | 'off';
+  readonly zeroing?: 'always' | 'poison' | 'auto';
+  /** Share of transfers that fail. */
+  readonly failures?: number;
+  readonly afterStep?: (world: World, record: StepRecord) => void;
+}
+
+export interface RandomRun {
+  readonly world: World;
+  readonly config: EngineConfigInput;
+  /** Every step, kept. */
+  readonly log: readonly StepRecord[];
+  readonly finished: number;
+  readonly refused: number;
+}
+
+export function randomConfig(random: Random): EngineConfigInput {
+  const tokensPerPage = random.pick([1, 2, 4, 5]);
+  const pageBytes = 4 * random.pick([1, 2, 3, 5, 8]) * random.pick([1, 2]);
+  const stagingPages = random.between(1, 4);
+  return {
+    cache: { pages: random.between(6, 24), pageBytes, tokensPerPage },
+    schedule: { maxTokensPerStep: random.pick([3, 8, 64]), maxRunning: random.between(1, 5) },
+    offload: { slots: random.pick([0, 3, 8, 40]), policy: random.pick(['lru', 'arc-tier'] as const) },
+    transfer: {
+      storeBytesPerStep: pageBytes * random.pick([1, 2, 100]),
+      stagingBuffers: random.between(1, 3),
+      stagingBytes: pageBytes * stagingPages,
+      overflowBytes: pageBytes * random.pick([0, 1, 8, 64]),
+      acknowledgementLag: random.between(1, 4),
+    },
+  };
+}
+
+/** Beginnings that several prompts share, so that there is something to hit. */
+function randomPrompt(random: Random, tokenCountMax: number): number[] {
+  const shared = prompt(1000 * random.between(1, 4), random.between(0, tokenCountMax));
+  const own = prompt(random.between(1, 2 ** 31), random.between(shared.length === 0 ? 1 : 0, 6));
+  return [...shared, ...own].slice(0, tokenCountMax);
+}
+
+export async function randomRun(options: RandomRunOptions): Promise<RandomRun> {
+  const { seed, steps, fence = 'complete', zeroing = 'always', failures = 0 } = options;
+  const random = new Random(seed);
+  const base = randomConfig(random);
+  const config: EngineConfigInput = {
+    ...base,
+    cache: { ...base.cache, zeroing },
+    offload: { ...base.offload, fence },
+  };
+  // Faults are drawn from the job, not from the order in which the worker asks.
+  const fails = (job: JobId): boolean => new Random(seed * 7919 + job).chance(failures);
+  const world = await makeWorld(config, simulated({ store: fails, load: fails }));
+  const { engine } = world;
+  const tokenCountMax = (base.cache.pages - 1) * base.cache.tokensPerPage;
+  const log: StepRecord[] = [];
+  let finished = 0;
+  let refused = 0;
+  let arrivals = 0;
+  const step = async () => {
+    const report = await engine.step();
+    const record = { plan: freezePlan(report.plan), outcome: report.outcome };
+    finished += report.finished.length;
+    log.push(record);
+    engine.checkIntegrity();
+    options.afterStep?.(world, record);
+  };
+  for (let i = 0; i < steps; i += 1) {
+    while (random.chance(0.5)) {
+      try {
+        engine.add({
+          id: `r${arrivals}`,
+          tokens: randomPrompt(random, tokenCountMax + 1),
+          maxOutputTokens: random.between(1, 6),
+        });
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        refused += 1;
+      }
+      arrivals += 1;
+    }
+    if (arrivals > 0 && random.chance(0.1)) engine.abort(`r${random.between(0, arrivals - 1)}`);
+    await step();
+  }
+  while (engine.hasWork) await step();
+  return { world, config, log, finished, refused };
+}
