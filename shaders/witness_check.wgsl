@@ -5,7 +5,7 @@ struct Finding {
 
 struct Report {
   mismatches: atomic<u32>,
-  // The page recorded last, plus one: most of its other invocations see it and record nothing.
+  // The page recorded last in this step, plus one: most of its other invocations see it and record nothing.
   recent: atomic<u32>,
   // Counts on past the end of the list.
   recorded: atomic<u32>,

@@ -13,7 +13,7 @@ export function formatBytes(bytes: number): string {
     unit += 1;
   }
   const digits = Number.isInteger(value) || value >= 100 ? 0 : value >= 10 ? 1 : 2;
-  return `${value.toFixed(digits)} ${units[unit]!}`;
+  return `${value.toFixed(digits)} ${units[unit]}`;
 }
 
 /** `part` of `whole` in percent. */
@@ -51,7 +51,7 @@ export function alignColumns(
   }
   return rows.map((row) => {
     const cells = row.map((cell, index) =>
-      right.includes(index) ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!),
+      right.includes(index) ? cell.padStart(widths[index]) : cell.padEnd(widths[index]),
     );
     return `${' '.repeat(indent)}${cells.join('  ')}`.trimEnd();
   });

@@ -23,12 +23,19 @@ export function bytes(range: Range): (text: string) => number {
   return (text) => {
     const [, digits = '', unit = ''] = /^(\d+)(|KiB|MiB|GiB)$/.exec(text) ?? [];
     const all = { max: BYTES_MAX, ...range };
-    return inRange(digits === '' ? NaN : Number(digits) * UNITS[unit]!, all, ', in bytes or with KiB, MiB or GiB');
+    return inRange(
+      digits === '' ? NaN : Number(digits) * UNITS[unit],
+      all,
+      ', in bytes or with KiB, MiB or GiB',
+    );
   };
 }
 
 /** A whole number, or one of a few words. */
-export function countOr<Word extends string>(range: Range, words: readonly Word[]): (text: string) => number | Word {
+export function countOr<Word extends string>(
+  range: Range,
+  words: readonly Word[],
+): (text: string) => number | Word {
   const parse = count(range);
   return (text) => {
     const word = words.find((each) => each === text);
@@ -43,7 +50,9 @@ export function countOr<Word extends string>(range: Range, words: readonly Word[
 }
 
 /** A list that may be given in one go with commas, by repeating the option, or both. */
-export function list<Item>(parse: (text: string) => Item): (text: string, previous?: readonly Item[]) => Item[] {
+export function list<Item>(
+  parse: (text: string) => Item,
+): (text: string, previous?: readonly Item[]) => Item[] {
   return (text, previous = []) => [...previous, ...text.split(',').map((each) => parse(each.trim()))];
 }
 

@@ -25,7 +25,10 @@ export async function openTraces(paths: readonly string[]): Promise<TraceInput> 
 /** What `--skip-bad-lines` skipped, as lines for people; nothing where nothing was. */
 export function skippedNotes(badLines: BadLines): string[] {
   if (badLines.count === 0) return [];
-  return [`${badLines.count} bad lines skipped, the first:`, ...badLines.messages.map((message) => `  ${message}`)];
+  return [
+    `${badLines.count} bad lines skipped, the first:`,
+    ...badLines.messages.map((message) => `  ${message}`),
+  ];
 }
 
 export interface ReadRequestsOptions {
@@ -39,7 +42,10 @@ export interface ReadRequestsOptions {
  * The requests of all files, one after the other, read whole: a replay shows how many are left. Throws `InputError`
  * for what cannot be read and `ConfigError` where two files differ in their block size.
  */
-export async function readRequests(files: readonly TraceFile[], options: ReadRequestsOptions): Promise<TraceRequest[]> {
+export async function readRequests(
+  files: readonly TraceFile[],
+  options: ReadRequestsOptions,
+): Promise<TraceRequest[]> {
   const { badLines, limit, signal } = options;
   const ids = new IdSpace();
   const requests: TraceRequest[] = [];

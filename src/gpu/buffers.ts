@@ -5,7 +5,7 @@ import { inErrorScopes } from './device.ts';
 export class BufferLedger {
   readonly device: GPUDevice;
   private readonly live = new Set<GPUBuffer>();
-  private readonly pending: Promise<string | null>[] = [];
+  private pending: Promise<string | null>[] = [];
 
   constructor(device: GPUDevice) {
     this.device = device;
@@ -25,12 +25,8 @@ export class BufferLedger {
     return bytes;
   }
 
-  /**
-   * A buffer of at least `size` bytes, rounded up to 8 because `mapAsync` takes multiples of that. Whether the device
-   * granted it is known after `settle`.
-   */
-  create(label: string, size: number, usage: GPUBufferUsageFlags): GPUBuffer {
-    const bytes = Math.max(8, Math.ceil(size / 8) * 8);
+  /** A buffer of `bytes` bytes, all zero. Whether the device granted it is known after `settle`. */
+  create(label: string, bytes: number, usage: GPUBufferUsageFlags): GPUBuffer {
     const { maxBufferSize } = this.device.limits;
     if (bytes > maxBufferSize) {
       throw new DeviceError(
@@ -46,9 +42,11 @@ export class BufferLedger {
 
   /** Waits until it is known whether the device granted every buffer so far. Throws `DeviceError` if not. */
   async settle(): Promise<void> {
-    const errors = await Promise.all(this.pending.splice(0));
-    const error = errors.find((message) => message !== null);
-    if (error !== undefined) throw new DeviceError(`${error!}; configure a smaller size`);
+    const pending = this.pending;
+    this.pending = [];
+    const errors = await Promise.all(pending);
+    const error = errors.find((message) => message !== null) ?? null;
+    if (error !== null) throw new DeviceError(`${error}; configure a smaller size`);
   }
 
   /** Gives one buffer back. Work that was submitted before may still use it. */
@@ -60,4 +58,12 @@ export class BufferLedger {
     for (const buffer of this.live) buffer.destroy();
     this.live.clear();
   }
+}
+
+/** `mapAsync` takes offsets and sizes in multiples of 8, as far as the standard's rounding goes. */
+export const MAP_ALIGNMENT = 8;
+
+/** Rounds up to a multiple. */
+export function alignUp(value: number, alignment: number): number {
+  return Math.ceil(value / alignment) * alignment;
 }

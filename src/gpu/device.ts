@@ -44,23 +44,21 @@ export class DeviceWatch {
 /** What came out of a pair of error scopes: null, or what the device refused. */
 export type ScopeResult = Promise<string | null>;
 
-/** Runs calls under error scopes for validation and memory. The scopes are closed before this returns. */
+/** Runs calls under error scopes for memory and validation. The scopes are closed again before this returns. */
 export function inErrorScopes<Value>(device: GPUDevice, calls: () => Value): { value: Value; result: ScopeResult } {
   device.pushErrorScope('out-of-memory');
   device.pushErrorScope('validation');
-  const scopes: Promise<GPUError | null>[] = [];
+  const close = () => firstError([device.popErrorScope(), device.popErrorScope()]);
   try {
-    const value = calls();
-    return { value, result: firstError(scopes) };
-  } finally {
-    scopes.push(device.popErrorScope(), device.popErrorScope());
+    return { value: calls(), result: close() };
+  } catch (error) {
+    void close();
+    throw error;
   }
 }
 
 /** Scopes of a lost device may reject; its loss is told elsewhere. */
 async function firstError(scopes: readonly Promise<GPUError | null>[]): Promise<string | null> {
-  // One microtask, so that the caller has filled the list in.
-  await Promise.resolve();
   const errors = await Promise.all(scopes.map((scope) => scope.catch(() => null)));
   return errors.find((error) => error !== null)?.message ?? null;
 }

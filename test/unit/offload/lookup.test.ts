@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { scanForward, type LookupResult } from '../../../src/offload/lookup.ts';
 
-const answers = { H: 'HIT', P: 'HIT_PENDING', R: 'RETRY', M: 'MISS' } as const satisfies Record<string, LookupResult>;
+const answers = { H: 'HIT', P: 'HIT_PENDING', R: 'RETRY', M: 'MISS' } as const satisfies Record<
+  string,
+  LookupResult
+>;
 
 describe('scanForward', () => {
   it.each([

@@ -153,45 +153,48 @@ const scripts: Script[] = [
 describe('OffloadManager with LRU', () => {
   it.each(scripts)('$name', ({ options, steps }) => new ScriptRunner(options).run(steps));
 
-  it.each(['lru', 'arc-tier'] as const)('A19: the evictable count saves a look at the policy (%s)', (policy) => {
-    const runner = new ScriptRunner({ slots: 4, policy });
-    const evict = vi.spyOn(runner.manager.policy, 'evict');
-    runner.run([
-      { evictable: 0 },
-      { prepareStore: [1, 2, 3] },
-      { evictable: 0 },
-      { completeStore: [1, 2, 3] },
-      { evictable: 3 },
-      { prepareLoad: [1] },
-      { evictable: 2 },
-      { prepareLoad: [1] },
-      { evictable: 2 },
-      { completeLoad: [1] },
-      { evictable: 2 },
-      { completeLoad: [1] },
-      { evictable: 3 },
-      { prepareStore: [4, 5, 6] },
-      { evictable: 1 },
-      { completeStore: [4, 5, 6], success: false },
-      { evictable: 1 },
-      { reset: true },
-      { evictable: 0 },
-      { store: [10, 11, 12] },
-      { prepareLoad: [10, 11, 12] },
-      { evictable: 0 },
-    ]);
-    evict.mockClear();
-    runner.run([{ prepareStore: [14, 15], gives: null }]);
-    expect(evict).not.toHaveBeenCalled();
-    runner.run([
-      { completeLoad: [10, 11, 12] },
-      { evictable: 3 },
-      { prepareStore: [14, 15], gives: { evicted: [10] } },
-      { evictable: 2 },
-      { completeStore: [14, 15] },
-      { evictable: 4 },
-    ]);
-  });
+  it.each(['lru', 'arc-tier'] as const)(
+    'A19: the evictable count saves a look at the policy (%s)',
+    (policy) => {
+      const runner = new ScriptRunner({ slots: 4, policy });
+      const evict = vi.spyOn(runner.manager.policy, 'evict');
+      runner.run([
+        { evictable: 0 },
+        { prepareStore: [1, 2, 3] },
+        { evictable: 0 },
+        { completeStore: [1, 2, 3] },
+        { evictable: 3 },
+        { prepareLoad: [1] },
+        { evictable: 2 },
+        { prepareLoad: [1] },
+        { evictable: 2 },
+        { completeLoad: [1] },
+        { evictable: 2 },
+        { completeLoad: [1] },
+        { evictable: 3 },
+        { prepareStore: [4, 5, 6] },
+        { evictable: 1 },
+        { completeStore: [4, 5, 6], success: false },
+        { evictable: 1 },
+        { reset: true },
+        { evictable: 0 },
+        { store: [10, 11, 12] },
+        { prepareLoad: [10, 11, 12] },
+        { evictable: 0 },
+      ]);
+      evict.mockClear();
+      runner.run([{ prepareStore: [14, 15], gives: null }]);
+      expect(evict).not.toHaveBeenCalled();
+      runner.run([
+        { completeLoad: [10, 11, 12] },
+        { evictable: 3 },
+        { prepareStore: [14, 15], gives: { evicted: [10] } },
+        { evictable: 2 },
+        { completeStore: [14, 15] },
+        { evictable: 4 },
+      ]);
+    },
+  );
 
   it('A21: counts the sizes asked for, refusals included', () => {
     const { manager } = new ScriptRunner(lru);

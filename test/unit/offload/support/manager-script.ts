@@ -93,8 +93,8 @@ export class ScriptRunner {
         expect(manager.lookup(key(Number(n))), what).toBe(answer);
       }
     } else if ('order' in step) {
-      expect(policy).toBeInstanceOf(LruPolicy);
-      expect(numbers((policy as LruPolicy).order), what).toEqual(step.order);
+      if (!(policy instanceof LruPolicy)) throw new Error(`${what}: the policy is ${policy.name}`);
+      expect(numbers(policy.order), what).toEqual(step.order);
     } else if ('events' in step) {
       const seen = this.events.map((event) => [
         event.type.replace('tier-', ''),
@@ -106,15 +106,17 @@ export class ScriptRunner {
     else if ('usage' in step) expect(manager.usage, what).toEqual(step.usage);
     else if ('free' in step) expect(manager.counts.free, what).toBe(step.free);
     else if ('arc' in step) {
-      expect(policy).toBeInstanceOf(ArcTierPolicy);
-      const { lists, target } = policy as ArcTierPolicy;
+      if (!(policy instanceof ArcTierPolicy)) throw new Error(`${what}: the policy is ${policy.name}`);
+      const { lists, target } = policy;
       const { p, ...expected } = step.arc;
       if (p !== undefined) expect(target, what).toBe(p);
       for (const [name, list] of Object.entries(expected)) {
         expect(numbers(lists[name as keyof typeof lists]), `${what}: ${name}`).toEqual(list);
       }
     } else if ('tracked' in step) {
-      const tracked = Object.fromEntries(manager.reuseFilter!.tracked.map(([k, count]) => [Number(k), count]));
+      const tracked = Object.fromEntries(
+        manager.reuseFilter!.tracked.map(([k, count]) => [Number(k), count]),
+      );
       expect(tracked, what).toEqual(step.tracked);
     } else if ('skipped' in step) expect(manager.takeStatistics().storesSkipped, what).toBe(step.skipped);
   }

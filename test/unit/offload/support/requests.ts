@@ -13,7 +13,8 @@ const hasher = createPrefixHasher();
 export const pages = (...ids: number[]): PageId[] => ids.map(pageId);
 
 /** Tokens first, first + 1, ... */
-export const range = (count: number, first = 0): number[] => Array.from({ length: count }, (_, i) => first + i);
+export const range = (count: number, first = 0): number[] =>
+  Array.from({ length: count }, (_, i) => first + i);
 
 export function makeRequest(name: string, tokens: readonly number[]): Request {
   return {
@@ -31,7 +32,10 @@ export function makeRequest(name: string, tokens: readonly number[]): Request {
 
 type ConnectorOptions = Partial<Omit<OffloadConnectorOptions, 'config' | 'tokensPerPage'>>;
 
-export function makeConnector(config: Partial<OffloadConfig> = {}, options: ConnectorOptions = {}): OffloadConnector {
+export function makeConnector(
+  config: Partial<OffloadConfig> = {},
+  options: ConnectorOptions = {},
+): OffloadConnector {
   return new OffloadConnector({
     config: offloadConfigSchema.parse({ slots: 8, ...config }),
     tokensPerPage: TOKENS_PER_PAGE,
@@ -95,7 +99,9 @@ export class Steps {
   }
 
   fail(...jobs: JobId[]): ReturnType<OffloadConnector['updateFromAcknowledgements']> {
-    const result = this.connector.updateFromAcknowledgements(jobs.map((job) => ({ job, ok: false, error: 'test' })));
+    const result = this.connector.updateFromAcknowledgements(
+      jobs.map((job) => ({ job, ok: false, error: 'test' })),
+    );
     this.connector.checkIntegrity();
     return result;
   }
@@ -103,7 +109,9 @@ export class Steps {
   /** Computes a whole prompt in one step, stores it, and ends the request. Every job is acknowledged. */
   putOnHost(tokens: readonly number[], table: readonly PageId[], name = 'seed'): void {
     const request = makeRequest(name, tokens);
-    const { stores } = this.build({ scheduled: [run(request, table, { tokens: tokens.length, newPages: table })] });
+    const { stores } = this.build({
+      scheduled: [run(request, table, { tokens: tokens.length, newPages: table })],
+    });
     this.acknowledge(...stores.map((job) => job.id));
     request.sequence.append(99);
     this.finish(request, table);

@@ -1,0 +1,45 @@
+/** The device of a run: this machine's adapter with limits raised as far as the run needs and the adapter allows. */
+import type { EngineConfigInput } from '../config.ts';
+import { DeviceError } from '../errors.ts';
+import type { Runtime } from '../runtime/detect.ts';
+
+export interface OpenDevice {
+  readonly device: GPUDevice;
+  readonly runtime: Runtime;
+  /** The adapter's name. */
+  readonly adapter: string;
+  readonly software: boolean;
+}
+
+type WantedLimits = Pick<GPUSupportedLimits, 'maxBufferSize' | 'maxStorageBufferBindingSize'>;
+
+/** Throws `DeviceError` that says what was tried, what to install, and how to run without a device. */
+export async function openDevice(input: EngineConfigInput): Promise<OpenDevice> {
+  try {
+    const { acquireAdapter } = await import('../runtime/acquire.ts');
+    const { adapter, runtime, description, software } = await acquireAdapter();
+    const device = await adapter.requestDevice({
+      label: 'pagefence replay',
+      requiredLimits: { ...limitsFor(input, adapter.limits) },
+    });
+    return { device, runtime, adapter: description, software };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new DeviceError(
+      `${message}. Without WebGPU, --worker simulated runs the same steps over plain arrays`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Bytes of the largest buffer that the run wants, within the adapter's limits. Less than a default means nothing. */
+export function limitsFor({ cache, transfer }: EngineConfigInput, adapter: WantedLimits): WantedLimits {
+  const pool = cache.pages * cache.pageBytes;
+  const largest = Math.max(pool, transfer?.stagingBytes ?? 0, transfer?.overflowBytes ?? 0);
+  return {
+    maxBufferSize: Math.min(largest, adapter.maxBufferSize),
+    maxStorageBufferBindingSize: Math.min(largest, adapter.maxStorageBufferBindingSize),
+  };
+}

@@ -1,0 +1,115 @@
+/** The command line: which command, with which options, and what an error means to the caller. */
+import { Command, CommanderError } from 'commander';
+import { version } from '../../package.json';
+import { ConfigError, InputError, InvariantError, PagefenceError } from '../errors.ts';
+import { writeText, type CliIo } from './io.ts';
+import { addReplayOptions, requireFitting, type ReplayCliOptions } from './replay-options.ts';
+
+/** Bad input or usage. Everything else that goes wrong is `STATUS_FAILED`. */
+const STATUS_BAD_INPUT = 2;
+const STATUS_FAILED = 1;
+
+const EXIT_STATUS = `
+Exit status:
+  0    done, and every byte that was read was right
+  1    a mismatch was found, or the run could not be done (no adapter, device lost, output not written)
+  2    bad input: an option, a file, a line of it
+  130  interrupted; the report covers what was done
+A pipe whose reader leaves early changes nothing.
+`;
+
+const EXAMPLES = `
+Examples:
+  $ pagefence replay
+      the bundled sample, on this machine's adapter or a software one
+  $ pagefence replay conversation_trace.jsonl --pool-pages 2048 --host-slots 20000
+      a Mooncake trace: 2,048 pages on the device, 20,000 in host memory
+  $ pagefence replay --worker simulated --concurrency 4 --json trace.jsonl.gz
+      without a GPU, four requests at once, for a program to read
+  $ pagefence replay --policy-only --policy lru,arc,min --capacity 1000,10000 trace.jsonl
+      hit rates of cache policies alone
+`;
+
+const ABOUT_REPLAY = `Replay traces of requests through a paged KV cache: pages on the device, a host tier behind it, and the fence
+between them. Every page is filled with a known pattern and checked whenever a request reads it.
+
+FILE is a pagefence trace, Mooncake JSONL or a session of an agent, plain or gzip-compressed; its content tells
+which. One block of the trace is one page, so all files must have blocks of one size. Without FILE a sample that
+comes with the package is replayed. Sizes are in bytes or with KiB, MiB or GiB.`;
+
+/** Runs one command line (without the program's name) and returns the exit status. Never rejects. */
+export async function main(argv: readonly string[], io: CliIo): Promise<number> {
+  const shown: string[] = [];
+  let status = 0;
+  const program = createProgram({
+    io,
+    show: (text) => shown.push(text),
+    exit: (code) => {
+      status = code;
+    },
+  });
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    status = explain(error, io);
+  }
+  try {
+    await writeText(io.stdout, shown.join(''));
+  } catch (error) {
+    status = explain(error, io);
+  }
+  return status;
+}
+
+function createProgram(host: {
+  io: CliIo;
+  show: (text: string) => void;
+  exit: (status: number) => void;
+}): Command {
+  const { io, show, exit } = host;
+  const program = new Command('pagefence')
+    .description('A paged KV cache for WebGPU, from the command line.')
+    .version(version, '-V, --version')
+    .helpOption('-h, --help', 'show this')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeOut: show, writeErr: (text) => io.stderr.write(text) })
+    .addHelpText('after', "\n`pagefence replay --help` lists that command's options.");
+
+  const replay = program
+    .command('replay [FILE...]')
+    .summary('replay traces through GPU pages, a host tier and the fence')
+    .description(ABOUT_REPLAY)
+    .helpOption('-h, --help', 'show this')
+    .showHelpAfterError('pagefence replay --help lists the options')
+    .addHelpText('after', EXAMPLES + EXIT_STATUS)
+    .action(async (paths: string[], options: ReplayCliOptions, command: Command) => {
+      requireFitting(command, options);
+      // Imported here, so that --help loads nothing and --policy-only nothing of the GPU's.
+      if (options.policyOnly === true) {
+        const { policyCommand } = await import('./policy-command.ts');
+        await policyCommand(paths, options, io);
+        return;
+      }
+      const { replayCommand } = await import('./replay-command.ts');
+      exit(await replayCommand(paths, options, io));
+    });
+  addReplayOptions(replay);
+  return program;
+}
+
+/** Tells the error and returns its exit status. */
+function explain(error: unknown, io: CliIo): number {
+  // Commander has printed its message already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : STATUS_BAD_INPUT;
+  const known = error instanceof PagefenceError && !(error instanceof InvariantError);
+  const text = known
+    ? error.message
+    : error instanceof Error
+      ? (error.stack ?? error.message)
+      : String(error);
+  io.stderr.write(
+    known ? `pagefence: ${text}\n` : `pagefence: a fault of pagefence itself; please report it\n${text}\n`,
+  );
+  return error instanceof ConfigError || error instanceof InputError ? STATUS_BAD_INPUT : STATUS_FAILED;
+}

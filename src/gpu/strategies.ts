@@ -1,0 +1,36 @@
+/**
+ * The ways to move bytes. No single one is best everywhere: on a GPU one dispatch over a list of pages beats thousands
+ * of commands, on software adapters the commands win several times over, and Deno pays dearly for each `writeBuffer`.
+ */
+import type { AdapterFacts } from './device.ts';
+
+export interface Strategies {
+  /** Zero pages by a kernel, or by `clearBuffer` for each run of neighbours. Poison always takes the kernel. */
+  readonly zero: 'kernel' | 'clear';
+  /** Copy pages by a kernel, or by copy commands through a bounce buffer. */
+  readonly copy: 'kernel' | 'bounce';
+  /** Fill staging buffers by a copy command for each run of neighbours, or gather by a kernel and copy once. */
+  readonly store: 'copy' | 'gather';
+  /**
+   * Load by `writeBuffer` for each run of neighbours (`write`); or pack the pages, write them at once, and spread
+   * them by copy commands (`pack`) or by a kernel (`scatter`).
+   */
+  readonly load: 'write' | 'pack' | 'scatter';
+  /** A load whose neighbours form at most this many runs is written directly, whatever `load` says. */
+  readonly directWritesMax: number;
+}
+
+/** What suits an adapter, by the measurements that `test/bench` repeats. */
+export function defaultStrategies({ software, runtime }: AdapterFacts): Strategies {
+  const slowWrites = runtime === 'deno';
+  if (software) {
+    return {
+      zero: 'clear',
+      copy: 'bounce',
+      store: 'copy',
+      load: slowWrites ? 'pack' : 'write',
+      directWritesMax: slowWrites ? 1 : 0,
+    };
+  }
+  return { zero: 'kernel', copy: 'kernel', store: 'gather', load: 'scatter', directWritesMax: slowWrites ? 1 : 16 };
+}

@@ -1,0 +1,180 @@
+/**
+ * The forward pass of a run without a model: fills computed rows with the witness pattern, checks every row that is
+ * read, and counts what does not hold.
+ */
+import { ConfigError } from '../errors.ts';
+import type { ForwardRequest, WitnessReport } from '../schedule/step-plan.ts';
+import { ceilDiv, pageId, WORD_BYTES } from '../units.ts';
+import { PAGE_OP_WORDS, witnessOps, type PageOps, type PageShape } from '../witness/page-ops.ts';
+import type { BufferLedger } from './buffers.ts';
+import { WORKGROUPS_MAX, type Binding, type CommandList } from './commands.ts';
+import type { DeviceWatch } from './device.ts';
+import { WITNESS_KERNELS, type Kernel } from './kernels.ts';
+import type { PageBuffers, PageSegment } from './page-buffers.ts';
+import type { ParameterRegion } from './parameters.ts';
+import { compileKernel, type Pipeline } from './pipelines.ts';
+
+/** Words in front of the operations of a `PageOps`: count, first page, step. */
+export const PAGE_OPS_HEADER_WORDS = 3;
+
+/** The `Report` of `witness_check.wgsl`: three counters, then findings of two words (page, step). */
+export const REPORT_LAYOUT = { mismatches: 0, recent: 1, recorded: 2, findings: 3, findingWords: 2 } as const;
+const FINDINGS_MAX = 1024;
+const REPORT_BYTES = (REPORT_LAYOUT.findings + FINDINGS_MAX * REPORT_LAYOUT.findingWords) * WORD_BYTES;
+
+/** Pages that `readReport` names. */
+const PAGES_REPORTED_MAX = 64;
+
+export interface WitnessOptions {
+  readonly ledger: BufferLedger;
+  readonly watch: DeviceWatch;
+  readonly buffers: PageBuffers;
+  readonly tokensPerPage: number;
+  /** Words after which the counter on the device is read ahead of its overflow at 2^32. */
+  readonly drainWords?: number;
+}
+
+export class WitnessKernels {
+  private readonly options: WitnessOptions;
+  private readonly shape: PageShape;
+  private readonly fill: Pipeline;
+  private readonly check: Pipeline;
+  private readonly report: GPUBuffer;
+  /** Words checked since the counter on the device was last read. */
+  private wordsSinceDrain = 0;
+  private checkedWords = 0;
+  private mismatches = 0;
+  private readonly pages = new Map<string, WitnessReport['pages'][number]>();
+  private readonly drains = new Set<Promise<void>>();
+
+  static async create(options: WitnessOptions): Promise<WitnessKernels> {
+    const { ledger, buffers, tokensPerPage } = options;
+    const compile = (kernel: Kernel) => {
+      if (kernel.workgroupSize * tokensPerPage >= 2 ** 32) {
+        throw new ConfigError(`tokensPerPage ${tokensPerPage} leaves the kernels' 32 bits; use smaller pages`);
+      }
+      return compileKernel(ledger.device, kernel, {
+        workgroup_size: kernel.workgroupSize,
+        words_per_invocation: kernel.perInvocation,
+        page_words: buffers.pageWords,
+        tokens_per_page: tokensPerPage,
+      });
+    };
+    const [fill, check] = await Promise.all([
+      compile(WITNESS_KERNELS.witnessFill),
+      compile(WITNESS_KERNELS.witnessCheck),
+    ]);
+    return new WitnessKernels(options, fill, check);
+  }
+
+  private constructor(options: WitnessOptions, fill: Pipeline, check: Pipeline) {
+    this.options = options;
+    this.shape = { pageWords: options.buffers.pageWords, tokensPerPage: options.tokensPerPage };
+    this.fill = fill;
+    this.check = check;
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    this.report = options.ledger.create('witness report', REPORT_BYTES, usage);
+  }
+
+  /** Records the forward pass of a step: all fills, then all checks. */
+  record(forward: readonly ForwardRequest[], step: number, commands: CommandList): void {
+    const { tokens, fill, check } = witnessOps(forward, this.shape);
+    if (fill.count + check.count === 0) return;
+    const { region, view } = commands.parameters.reserve(tokens.length);
+    view.set(tokens);
+    this.recordOps(commands, this.fill, fill, step, region, []);
+    if (this.wordsSinceDrain + check.words >= (this.options.drainWords ?? 2 ** 32)) this.drain(commands);
+    // Each step records its own findings, also of a page that an earlier step has named.
+    commands.clear(this.report, REPORT_LAYOUT.recent * WORD_BYTES, WORD_BYTES);
+    this.recordOps(commands, this.check, check, step, region, [this.report]);
+    this.checkedWords += check.words;
+    this.wordsSinceDrain += check.words;
+  }
+
+  /** What was found since the start, after everything submitted so far. */
+  async readReport(commands: CommandList): Promise<WitnessReport> {
+    this.drain(commands);
+    const { checkedWords } = this;
+    commands.submit('witness report');
+    await Promise.all(this.drains);
+    return { mismatches: this.mismatches, checkedWords, pages: [...this.pages.values()] };
+  }
+
+  /** Waits for reports under way. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.drains);
+  }
+
+  private recordOps(
+    commands: CommandList,
+    pipeline: Pipeline,
+    ops: PageOps,
+    step: number,
+    tokens: ParameterRegion,
+    rest: readonly Binding[],
+  ): void {
+    const { pageWords } = this.shape;
+    const { workgroupSize, perInvocation } = pipeline.kernel;
+    const tilesPerPage = ceilDiv(pageWords, workgroupSize * perInvocation);
+    const room = Math.floor((commands.parameters.regionWordsMax - PAGE_OPS_HEADER_WORDS) / PAGE_OP_WORDS);
+    const opsMax = Math.min(room, Math.floor(WORKGROUPS_MAX / tilesPerPage));
+    for (const { segment, data } of opsBySegment(ops, this.options.buffers)) {
+      const wordsMax = opsMax * PAGE_OP_WORDS;
+      for (let start = 0; start < data.length; start += wordsMax) {
+        const part = data.subarray(start, start + wordsMax);
+        const count = part.length / PAGE_OP_WORDS;
+        const { region, view } = commands.parameters.reserve(PAGE_OPS_HEADER_WORDS + part.length);
+        view.set([count, segment.firstPage, step]);
+        view.set(part, PAGE_OPS_HEADER_WORDS);
+        commands.dispatch(pipeline, [segment.buffer, region, tokens, ...rest], count * tilesPerPage);
+      }
+    }
+  }
+
+  /** Records the reading of the report, and its reset. The counts are added up when they arrive. */
+  private drain(commands: CommandList): void {
+    const { ledger, watch } = this.options;
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const size = Math.ceil(REPORT_BYTES / 8) * 8;
+    const readback = ledger.create('witness report read-back', size, usage);
+    commands.copy(this.report, 0, readback, 0, REPORT_BYTES);
+    commands.clear(this.report, 0, REPORT_BYTES);
+    this.wordsSinceDrain = 0;
+    // Mapped once the submit is through, which the caller sees to before it next awaits.
+    const drain = Promise.resolve()
+      .then(() => watch.guard(readback.mapAsync(GPUMapMode.READ)))
+      .then(() => {
+        this.add(new Uint32Array(readback.getMappedRange()));
+      })
+      .finally(() => {
+        this.drains.delete(drain);
+        ledger.destroy(readback);
+      });
+    drain.catch(() => undefined);
+    this.drains.add(drain);
+  }
+
+  private add(report: Uint32Array): void {
+    this.mismatches += report[REPORT_LAYOUT.mismatches]!;
+    const recorded = Math.min(report[REPORT_LAYOUT.recorded]!, FINDINGS_MAX);
+    for (let i = 0; i < recorded && this.pages.size < PAGES_REPORTED_MAX; i += 1) {
+      const at = REPORT_LAYOUT.findings + i * REPORT_LAYOUT.findingWords;
+      const page = report[at]!;
+      const step = report[at + 1]!;
+      this.pages.set(`${page} ${step}`, { page: pageId(page), step });
+    }
+  }
+}
+
+/** The operations of each segment, in their order. */
+function opsBySegment(ops: PageOps, buffers: PageBuffers): { segment: PageSegment; data: Uint32Array }[] {
+  const { segments, pagesPerSegment } = buffers;
+  const all = ops.data.subarray(0, ops.count * PAGE_OP_WORDS);
+  if (segments.length === 1) return [{ segment: segments[0]!, data: all }];
+  const parts = segments.map((segment) => ({ segment, words: [] as number[] }));
+  for (let at = 0; at < all.length; at += PAGE_OP_WORDS) {
+    const { words } = parts[Math.floor(all[at]! / pagesPerSegment)]!;
+    for (let i = 0; i < PAGE_OP_WORDS; i += 1) words.push(all[at + i]!);
+  }
+  return parts.map(({ segment, words }) => ({ segment, data: Uint32Array.from(words) }));
+}

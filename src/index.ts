@@ -1,0 +1,69 @@
+/**
+ * The public names of pagefence. Safe to import in a browser, Deno and Node; what only Node needs is in
+ * `pagefence/node`.
+ */
+export { createEngine, type CreateEngineOptions } from './create-engine.ts';
+export { Engine, type EngineOptions, type RequestInput, type StepReport } from './engine.ts';
+export type { EngineStatistics } from './statistics.ts';
+export {
+  engineConfigSchema,
+  parseConfig,
+  type CacheConfig,
+  type EngineConfig,
+  type EngineConfigInput,
+  type OffloadConfig,
+  type ScheduleConfig,
+  type TransferConfig,
+} from './config.ts';
+export { ConfigError, DeviceError, InputError, InvariantError, PagefenceError } from './errors.ts';
+export {
+  groupId,
+  jobId,
+  NULL_PAGE,
+  pageId,
+  requestId,
+  slotId,
+  type GroupId,
+  type JobId,
+  type PageId,
+  type PrefixKey,
+  type RequestId,
+  type SlotId,
+} from './units.ts';
+
+export { CacheManager, type CacheRequest, type PrefixHit } from './cache/cache-manager.ts';
+export type { CacheEvent } from './cache/events.ts';
+export { createPrefixHasher, type PrefixHasher } from './cache/prefix-key.ts';
+export { TokenSequence } from './cache/token-sequence.ts';
+
+export type { FinishedRequest, FinishReason, Request, RequestStatus } from './schedule/request.ts';
+export { freezePlan, type StepRecord } from './schedule/step-log.ts';
+export type {
+  Acknowledgement,
+  ForwardRequest,
+  LoadJob,
+  PageCopy,
+  StepOutcome,
+  StepPlan,
+  StoreJob,
+  WitnessReport,
+  Worker,
+} from './schedule/step-plan.ts';
+
+export { HostMemory } from './host-memory.ts';
+export { OffloadManager } from './offload/offload-manager.ts';
+export { OffloadConnector } from './offload/connector.ts';
+export { WebGpuWorker } from './gpu/worker.ts';
+export { SimulatedWorker } from './reference/simulated-worker.ts';
+export { acquireAdapter } from './runtime/acquire.ts';
+
+export {
+  Replay,
+  replay,
+  type ReplayOptions,
+  type ReplayProgress,
+  type ReplayReport,
+} from './trace/replay.ts';
+export { readTrace, type TraceFile } from './trace/read-trace.ts';
+export { promptTokensOf, type TraceRequest } from './trace/trace-request.ts';
+export { replayPolicies } from './trace/policy-replay.ts';

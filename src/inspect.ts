@@ -1,0 +1,219 @@
+/** The state of an engine between two steps as plain data, for pictures and logs. */
+import type { Engine, StepReport } from './engine.ts';
+import type { RequestStatus } from './schedule/request.ts';
+import { NULL_PAGE, pageId, slotId, type JobId, type PageId, type PrefixKey, type RequestId, type SlotId } from './units.ts';
+import type { StagingView, TransferLog } from './transfer-log.ts';
+import { computedPages } from './written-pages.ts';
+
+/**
+ * `null`: page 0. `free`: nobody holds it and it has no key. `cached`: nobody holds it, and a prompt that begins alike
+ * can still find it. `owned`: in one page table. `shared`: in several.
+ */
+export type PageState = 'null' | 'free' | 'cached' | 'owned' | 'shared';
+
+export interface PageView {
+  readonly id: PageId;
+  readonly state: PageState;
+  /** Page tables that it stands in. */
+  readonly references: number;
+  /** Requests whose tables these are, running ones first. */
+  readonly owners: readonly RequestId[];
+  readonly key: PrefixKey | null;
+  /** Stores of this page that are not complete. */
+  readonly stores: readonly JobId[];
+  /** Those of them that still have to read it. Empty without a transfer log. */
+  readonly unreadBy: readonly JobId[];
+  /** The load that brings its bytes; its request is parked until then. */
+  readonly load: JobId | null;
+  /** What the last step did with it. False without a report. */
+  readonly zeroed: boolean;
+  readonly computed: boolean;
+  readonly loaded: boolean;
+  /** The log says that its bytes are not those of its key. False without a transfer log. */
+  readonly wrong: boolean;
+}
+
+/** `writing`: reserved, its bytes are on their way. `pinned`: ready, and a load reads it. */
+export type SlotState = 'free' | 'writing' | 'ready' | 'pinned';
+
+export interface SlotView {
+  readonly id: SlotId;
+  readonly state: SlotState;
+  readonly key: PrefixKey | null;
+  /** Loads that read it. */
+  readonly readers: number;
+  /** The log says that its bytes are not those of its key. False without a transfer log. */
+  readonly wrong: boolean;
+}
+
+export interface RequestView {
+  readonly id: RequestId;
+  readonly status: RequestStatus;
+  readonly promptTokens: number;
+  /** Tokens so far, prompt included, and those of them whose rows are in pages. */
+  readonly tokens: number;
+  readonly computedTokens: number;
+  /** Its page table. */
+  readonly pages: readonly PageId[];
+}
+
+export interface JobView {
+  readonly id: JobId;
+  readonly kind: 'store' | 'load';
+  readonly request: RequestId;
+  readonly pages: readonly PageId[];
+  readonly slots: readonly SlotId[];
+}
+
+export interface EngineView {
+  /** Steps done. */
+  readonly steps: number;
+  /** By page id. */
+  readonly pages: readonly PageView[];
+  /** By slot id. */
+  readonly slots: readonly SlotView[];
+  /** Not finished: running, loaded, parked, then waiting. */
+  readonly requests: readonly RequestView[];
+  /** Transfers that are not complete, oldest first. */
+  readonly jobs: readonly JobView[];
+  /** `null` without a transfer log. */
+  readonly staging: StagingView | null;
+  readonly counts: {
+    readonly pages: Readonly<Record<PageState, number>>;
+    readonly slots: Readonly<Record<SlotState, number>>;
+  };
+}
+
+export interface InspectOptions {
+  /** The report of the last step. */
+  readonly last?: StepReport | null;
+  /** A log that has recorded every step of this engine. */
+  readonly transfers?: TransferLog | null;
+}
+
+/** Looks at an engine between two steps. Changes nothing; the result does not change with later steps. */
+export function inspect(engine: Engine, options: InspectOptions = {}): EngineView {
+  const transfers = options.transfers ?? null;
+  const requests = requestViews(engine);
+  const jobs = jobViews(engine);
+  const pages = pageViews({ engine, requests, jobs, last: options.last ?? null, transfers });
+  const slots = slotViews(engine, transfers);
+  return {
+    steps: engine.steps,
+    pages,
+    slots,
+    requests,
+    jobs,
+    staging: transfers?.staging ?? null,
+    counts: {
+      pages: countStates(pages, { null: 0, free: 0, cached: 0, owned: 0, shared: 0 }),
+      slots: countStates(slots, { free: 0, writing: 0, ready: 0, pinned: 0 }),
+    },
+  };
+}
+
+function requestViews({ scheduler, cache }: Engine): RequestView[] {
+  return [...scheduler.queues.all()].map(({ id, status, promptTokens, sequence, computedTokens }) => ({
+    id,
+    status,
+    promptTokens,
+    tokens: sequence.length,
+    computedTokens,
+    pages: [...cache.pageTable(id)],
+  }));
+}
+
+function jobViews({ connector }: Engine): JobView[] {
+  return connector
+    .snapshot()
+    .jobs.map(({ id, kind, requestId, pages, slots }) => ({
+      id,
+      kind,
+      request: requestId,
+      pages: [...pages],
+      slots: [...slots],
+    }))
+    .sort((a, b) => a.id - b.id);
+}
+
+interface PageSources {
+  readonly engine: Engine;
+  readonly requests: readonly RequestView[];
+  readonly jobs: readonly JobView[];
+  readonly last: StepReport | null;
+  readonly transfers: TransferLog | null;
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+
+function pageViews({ engine, requests, jobs, last, transfers }: PageSources): PageView[] {
+  const { cache, config } = engine;
+  const owners = new Map<PageId, RequestId[]>();
+  for (const { id, pages } of requests) for (const page of pages) append(owners, page, id);
+  const stores = new Map<PageId, JobId[]>();
+  const loads = new Map<PageId, JobId>();
+  for (const { id, kind, pages } of jobs) {
+    for (const page of pages) {
+      if (kind === 'store') append(stores, page, id);
+      else loads.set(page, id);
+    }
+  }
+  const zeroed = new Set(last?.plan.newPageIdsToZero);
+  const loaded = new Set(last?.plan.loads.flatMap((load) => load.pages));
+  const computed = last === null ? new Set<PageId>() : computedPages(last.plan, config.cache.tokensPerPage);
+  return Array.from({ length: config.cache.pages }, (_, index) => {
+    const id = pageId(index);
+    const references = cache.refCount(id);
+    const key = cache.keyOf(id);
+    return {
+      id,
+      state: stateOf(id, references, key),
+      references,
+      owners: owners.get(id) ?? NONE,
+      key,
+      stores: stores.get(id) ?? NONE,
+      unreadBy: transfers?.unread.get(id) ?? NONE,
+      load: loads.get(id) ?? null,
+      zeroed: zeroed.has(id),
+      computed: computed.has(id),
+      loaded: loaded.has(id),
+      wrong: transfers?.wrongPages.has(id) ?? false,
+    };
+  });
+}
+
+function stateOf(id: PageId, references: number, key: PrefixKey | null): PageState {
+  if (id === NULL_PAGE) return 'null';
+  if (references === 0) return key === null ? 'free' : 'cached';
+  return references === 1 ? 'owned' : 'shared';
+}
+
+function slotViews({ config, connector }: Engine, transfers: TransferLog | null): SlotView[] {
+  const views: SlotView[] = Array.from({ length: config.offload.slots }, (_, index) => ({
+    id: slotId(index),
+    state: 'free',
+    key: null,
+    readers: 0,
+    wrong: false,
+  }));
+  for (const { key, slot, references } of connector.manager.entries()) {
+    const state = references < 0 ? 'writing' : references === 0 ? 'ready' : 'pinned';
+    const wrong = transfers?.wrongSlots.has(slot) ?? false;
+    views[slot] = { id: slot, state, key, readers: Math.max(references, 0), wrong };
+  }
+  return views;
+}
+
+function append<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}
+
+function countStates<State extends string>(
+  views: readonly { readonly state: State }[],
+  counts: Record<State, number>,
+): Record<State, number> {
+  for (const { state } of views) counts[state] += 1;
+  return counts;
+}

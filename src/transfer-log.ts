@@ -1,0 +1,165 @@
+/**
+ * What transfers did, page by page, from the steps' plans and outcomes alone: which pages a store still has to read,
+ * what is in the staging ring, and which bytes came too late. It asks no worker and no device, so a log that is read
+ * again gives the same answers.
+ */
+import type { EngineConfig } from './config.ts';
+import { ConfigError } from './errors.ts';
+import type { StepRecord } from './schedule/step-log.ts';
+import type { StepPlan, StoreJob } from './schedule/step-plan.ts';
+import { StoreQueue, type StoreCopy } from './transfer/store-queue.ts';
+import type { JobId, PageId, SlotId } from './units.ts';
+import { writtenPages } from './written-pages.ts';
+
+/** One page of a store that is not complete. */
+interface StorePage {
+  readonly page: PageId;
+  readonly slot: SlotId;
+  isRead: boolean;
+  /** Somebody wrote the page before it was read, or it was wrong already: the slot gets bytes that are not its key's. */
+  isWrong: boolean;
+}
+
+/** The staging ring and the queue before it, after the last recorded step. */
+export interface StagingView {
+  /** Pages that wait for budget or for a free buffer, those in the overflow buffer among them. */
+  readonly queuedPages: number;
+  /** Places of the overflow buffer, and those in use. */
+  readonly overflowPlaces: number;
+  readonly overflowPages: number;
+  /** Pages that fit into one staging buffer. */
+  readonly pagesPerBuffer: number;
+  /** Pages in each buffer of the ring; 0: free. */
+  readonly buffers: readonly number[];
+}
+
+export class TransferLog {
+  readonly #lag: number;
+  readonly #stagingBuffers: number;
+  readonly #tokensPerPage: number;
+  /** The same queue that workers use: it decides by counts alone, so it decides the same here. */
+  readonly #queue: StoreQueue;
+  readonly #pending = new Map<JobId, StorePage[]>();
+  readonly #unread = new Map<PageId, JobId[]>();
+  readonly #wrongPages = new Set<PageId>();
+  readonly #wrongSlots = new Set<SlotId>();
+  #lateReads = 0;
+  #exposedPages = 0;
+
+  /** Throws `ConfigError` unless acknowledgements have a fixed lag: otherwise the log does not determine the ring. */
+  constructor(config: Pick<EngineConfig, 'cache' | 'transfer'>) {
+    const { transfer, cache } = config;
+    if (transfer.acknowledgementLag === 'as-they-come') {
+      throw new ConfigError(
+        'a transfer log needs acknowledgements at a fixed lag; set transfer.acknowledgementLag to a number',
+      );
+    }
+    this.#lag = transfer.acknowledgementLag;
+    this.#stagingBuffers = transfer.stagingBuffers;
+    this.#tokensPerPage = cache.tokensPerPage;
+    this.#queue = new StoreQueue({ ...transfer, pageBytes: cache.pageBytes });
+  }
+
+  /** Pages that a store read after somebody else had written them. */
+  get lateReads(): number {
+    return this.#lateReads;
+  }
+
+  /** Pages that were written while a store still had to read them. With the whole fence there are none. */
+  get exposedPages(): number {
+    return this.#exposedPages;
+  }
+
+  /** Pages that a store still has to read, and which stores those are. */
+  get unread(): ReadonlyMap<PageId, readonly JobId[]> {
+    return this.#unread;
+  }
+
+  /** Pages and slots whose bytes are not those of their key, as far as the log tells: nobody is asked. */
+  get wrongPages(): ReadonlySet<PageId> {
+    return this.#wrongPages;
+  }
+
+  get wrongSlots(): ReadonlySet<SlotId> {
+    return this.#wrongSlots;
+  }
+
+  get staging(): StagingView {
+    const { queuedPages, overflowPages } = this.#queue.depth;
+    const buffers = new Array<number>(this.#stagingBuffers).fill(0);
+    for (const { buffer, copies } of this.#queue.batches) buffers[buffer] = copies.length;
+    const { overflowPlaces, pagesPerBuffer } = this.#queue;
+    return { queuedPages, overflowPlaces, overflowPages, pagesPerBuffer, buffers };
+  }
+
+  /** Adds one step. Steps must come in order, each once, the first one included. */
+  record({ plan, outcome }: StepRecord): void {
+    const flushed = new Set(plan.jobsToFlush);
+    for (const store of plan.stores) if (flushed.has(store.id)) this.#open(store);
+    for (const copy of this.#queue.begin(plan).copies) this.#read(copy);
+    this.#write(plan);
+    for (const store of plan.stores) if (!flushed.has(store.id)) this.#open(store);
+    this.#queue.end(plan);
+    while (this.#queue.batches[0] && this.#queue.batches[0].step <= plan.step - this.#lag) {
+      this.#queue.settleOldest(null);
+    }
+    for (const { job, ok } of outcome.acknowledgements) this.#close(job, ok);
+  }
+
+  #open({ id, pages, slots }: StoreJob): void {
+    this.#pending.set(
+      id,
+      pages.map((page, i) => ({ page, slot: slots[i], isRead: false, isWrong: false })),
+    );
+    for (const page of pages) this.#unread.set(page, [...(this.#unread.get(page) ?? []), id]);
+    for (const slot of slots) this.#wrongSlots.delete(slot);
+  }
+
+  #read(copy: StoreCopy): void {
+    // What comes out of the overflow buffer was read when it went in.
+    if (copy.kind === 'stage' && copy.overflowPlace >= 0) return;
+    const entry = this.#pending.get(copy.job)?.find(({ page }) => page === copy.page);
+    if (!entry) return;
+    if (entry.isWrong) this.#lateReads += 1;
+    entry.isRead = true;
+    entry.isWrong ||= this.#wrongPages.has(copy.page);
+    this.#forgetReader(copy.page, copy.job);
+  }
+
+  #write(plan: StepPlan): void {
+    for (const page of writtenPages(plan, this.#tokensPerPage)) {
+      for (const job of this.#unread.get(page) ?? []) {
+        const entry = this.#pending.get(job)?.find((candidate) => candidate.page === page);
+        if (entry === undefined || entry.isWrong) continue;
+        entry.isWrong = true;
+        this.#exposedPages += 1;
+      }
+    }
+    for (const page of plan.newPageIdsToZero) this.#wrongPages.delete(page);
+    for (const { source, destination } of plan.copies) {
+      this.#mark(this.#wrongPages, destination, this.#wrongPages.has(source));
+    }
+    for (const { pages, slots } of plan.loads) {
+      pages.forEach((page, i) => this.#mark(this.#wrongPages, page, this.#wrongSlots.has(slots[i])));
+    }
+  }
+
+  #close(job: JobId, ok: boolean): void {
+    for (const { page, slot, isRead, isWrong } of this.#pending.get(job) ?? []) {
+      if (!isRead) this.#forgetReader(page, job);
+      if (ok && isWrong) this.#wrongSlots.add(slot);
+    }
+    this.#pending.delete(job);
+  }
+
+  #forgetReader(page: PageId, job: JobId): void {
+    const readers = (this.#unread.get(page) ?? []).filter((reader) => reader !== job);
+    if (readers.length > 0) this.#unread.set(page, readers);
+    else this.#unread.delete(page);
+  }
+
+  #mark<Id>(set: Set<Id>, id: Id, isIn: boolean): void {
+    if (isIn) set.add(id);
+    else set.delete(id);
+  }
+}

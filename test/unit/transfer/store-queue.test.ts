@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { InvariantError } from '../../../src/errors.ts';
+import { StoreQueue, type StoreQueueOptions } from '../../../src/transfer/store-queue.ts';
+import { jobId, pageId, slotId, type JobId } from '../../../src/units.ts';
+
+const PAGE = 16;
+
+const queue = (options: Partial<Record<'budget' | 'buffers' | 'perBuffer' | 'overflow', number>> = {}) => {
+  const { budget = 100, buffers = 2, perBuffer = 2, overflow = 2 } = options;
+  const sizes: StoreQueueOptions = {
+    pageBytes: PAGE,
+    storeBytesPerStep: budget * PAGE,
+    stagingBuffers: buffers,
+    stagingBytes: perBuffer * PAGE,
+    overflowBytes: overflow * PAGE,
+  };
+  return new StoreQueue(sizes);
+};
+
+const store = (id: number, ...pages: number[]) => ({
+  id: jobId(id),
+  pages: pages.map(pageId),
+  slots: pages.map((page) => slotId(page + 100)),
+});
+
+const quiet = (step: number, flush: number[] = [], stores: ReturnType<typeof store>[] = []) => ({
+  step,
+  stores,
+  jobsToFlush: flush.map(jobId),
+});
+
+const ids = (jobs: readonly JobId[]): number[] => [...jobs];
+
+describe('a store', () => {
+  it('waits for the step after the one that built it', () => {
+    const stores = queue();
+    const plan = quiet(0, [], [store(0, 1)]);
+    expect(stores.begin(plan).copies).toEqual([]);
+    stores.end(plan);
+    const { copies, released } = stores.begin(quiet(1));
+    expect(copies).toMatchObject([
+      { kind: 'stage', job: 0, page: 1, slot: 101, overflowPlace: -1, position: 0 },
+    ]);
+    expect(ids(released)).toEqual([0]);
+    expect(stores.busy).toBe(true);
+    expect(stores.settleOldest(null)).toEqual([{ job: 0, ok: true }]);
+    expect(stores.busy).toBe(false);
+  });
+
+  it('of a finished owner whose page is claimed at once goes out in its own step', () => {
+    const stores = queue();
+    const plan = quiet(0, [0], [store(0, 1)]);
+    const { copies, released, flushed } = stores.begin(plan);
+    stores.end(plan);
+    expect(copies).toHaveLength(1);
+    expect([ids(released), ids(flushed)]).toEqual([[0], []]);
+    expect(stores.depth.queuedPages).toBe(0);
+  });
+
+  it('takes no more of a step than the budget, in order', () => {
+    const stores = queue({ budget: 2 });
+    stores.end(quiet(0, [], [store(0, 1, 2, 3), store(1, 4)]));
+    expect(stores.begin(quiet(1)).copies.map(({ page }) => page)).toEqual([1, 2]);
+    expect(stores.begin(quiet(2)).copies.map(({ page }) => page)).toEqual([3, 4]);
+  });
+
+  it('takes no more of a step than the ring, and goes on when a buffer comes back', () => {
+    const stores = queue({ buffers: 1, perBuffer: 2 });
+    stores.end(quiet(0, [], [store(0, 1, 2, 3)]));
+    expect(stores.begin(quiet(1)).copies.map(({ page }) => page)).toEqual([1, 2]);
+    expect(stores.begin(quiet(2)).copies).toEqual([]);
+    expect(stores.settleOldest(null)).toEqual([]);
+    expect(stores.begin(quiet(3)).copies.map(({ page }) => page)).toEqual([3]);
+    expect(stores.settleOldest(null)).toEqual([{ job: 0, ok: true }]);
+  });
+
+  it('is queued once: a second time is a fault of the caller', () => {
+    const stores = queue();
+    stores.end(quiet(0, [], [store(0, 1)]));
+    expect(() => stores.end(quiet(1, [], [store(0, 1)]))).toThrow(InvariantError);
+  });
+});
+
+describe('a flush', () => {
+  it('goes beyond the budget while the ring has room, and leaves other jobs where they are', () => {
+    const stores = queue({ budget: 1, buffers: 2, perBuffer: 2 });
+    stores.end(quiet(0, [], [store(0, 1), store(1, 2), store(2, 3)]));
+    const { copies, flushed, released, overflowedPages } = stores.begin(quiet(1, [2]));
+    expect(copies.map(({ page }) => page)).toEqual([1, 3]);
+    expect([ids(released), ids(flushed), overflowedPages]).toEqual([[0, 2], [2], 0]);
+    expect(stores.depth.queuedPages).toBe(1);
+  });
+
+  it('spills into the overflow buffer when the ring is full, and drains from there later', () => {
+    const stores = queue({ buffers: 1, perBuffer: 1, overflow: 2 });
+    stores.end(quiet(0, [], [store(0, 1), store(1, 2, 3)]));
+    const { copies, released, overflowedPages, failed } = stores.begin(quiet(1, [1]));
+    expect(copies).toMatchObject([
+      { kind: 'stage', page: 1 },
+      { kind: 'overflow', page: 2, place: 0 },
+      { kind: 'overflow', page: 3, place: 1 },
+    ]);
+    expect([ids(released), overflowedPages, failed]).toEqual([[0, 1], 2, []]);
+    stores.settleOldest(null);
+    expect(stores.begin(quiet(2)).copies).toMatchObject([
+      { kind: 'stage', page: 2, overflowPlace: 0, slot: 102 },
+    ]);
+    expect(stores.settleOldest(null)).toEqual([]);
+    expect(stores.depth.overflowPages).toBe(1);
+    expect(stores.begin(quiet(3)).copies).toMatchObject([{ kind: 'stage', page: 3, overflowPlace: 1 }]);
+    expect(stores.settleOldest(null)).toEqual([{ job: 1, ok: true }]);
+    expect(stores.depth).toEqual({ queuedPages: 0, overflowPages: 0, freeBuffers: 1 });
+  });
+
+  it('fails a job as a whole when there is no room at all, and gives its places back', () => {
+    const stores = queue({ buffers: 1, perBuffer: 1, overflow: 1 });
+    stores.end(quiet(0, [], [store(0, 1), store(1, 2, 3), store(2, 4)]));
+    const { failed, released, flushed } = stores.begin(quiet(1, [1]));
+    expect(failed).toMatchObject([{ job: 1, ok: false }]);
+    expect(failed[0]!.error).toMatch(/overflow buffer/);
+    expect([ids(released), ids(flushed)]).toEqual([[0], []]);
+    expect(stores.isLive(jobId(1))).toBe(false);
+    expect(stores.depth).toEqual({ queuedPages: 1, overflowPages: 0, freeBuffers: 0 });
+  });
+
+  it('of unknown, finished and released jobs does nothing', () => {
+    const stores = queue();
+    stores.end(quiet(0, [], [store(0, 1)]));
+    stores.begin(quiet(1));
+    const { copies, flushed, failed } = stores.begin(quiet(2, [0, 77]));
+    expect([copies, flushed, failed]).toEqual([[], [], []]);
+  });
+});
+
+describe('a failed staging buffer', () => {
+  it('ends every job in it, and what is left of them is read no more', () => {
+    const stores = queue({ buffers: 1, perBuffer: 2 });
+    stores.end(quiet(0, [], [store(0, 1), store(1, 2, 3), store(2, 4)]));
+    stores.begin(quiet(1));
+    expect(stores.settleOldest('mapping failed')).toEqual([
+      { job: 0, ok: false, error: 'mapping failed' },
+      { job: 1, ok: false, error: 'mapping failed' },
+    ]);
+    expect(stores.begin(quiet(2)).copies.map(({ page }) => page)).toEqual([4]);
+  });
+
+  it('leaves the ring when it is not to be recycled', () => {
+    const stores = queue({ buffers: 1 });
+    stores.end(quiet(0, [], [store(0, 1)]));
+    stores.begin(quiet(1));
+    stores.settleOldest('mapping failed', { recycle: false });
+    expect(stores.depth.freeBuffers).toBe(0);
+  });
+
+  it('of a lost device ends everything', () => {
+    const stores = queue({ buffers: 1, perBuffer: 1 });
+    stores.end(quiet(0, [], [store(0, 1), store(1, 2)]));
+    stores.begin(quiet(1));
+    expect(stores.failAll('device lost')).toHaveLength(2);
+    expect(stores.busy).toBe(false);
+  });
+});
