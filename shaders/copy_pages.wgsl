@@ -14,8 +14,8 @@ fn main(
 ) {
   var at = first_unit(group, groups, lane);
   for (var i = 0u; i < units_per_invocation && at.entry < list.count; i += 1u) {
-    let move = list.moves[at.entry];
-    segment[move.destination * page_units + at.unit] = segment[move.source * page_units + at.unit];
+    let pair = list.moves[at.entry];
+    segment[pair.destination * page_units + at.unit] = segment[pair.source * page_units + at.unit];
     at = next_unit(at);
   }
 }

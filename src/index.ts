@@ -56,6 +56,20 @@ export { OffloadConnector } from './offload/connector.ts';
 export { WebGpuWorker } from './gpu/worker.ts';
 export { SimulatedWorker } from './reference/simulated-worker.ts';
 export { acquireAdapter } from './runtime/acquire.ts';
+export type { AcquiredAdapter } from './runtime/adapter.ts';
+
+export {
+  inspect,
+  type EngineView,
+  type InspectOptions,
+  type JobView,
+  type PageState,
+  type PageView,
+  type RequestView,
+  type SlotState,
+  type SlotView,
+} from './inspect.ts';
+export { TransferLog, type StagingView } from './transfer-log.ts';
 
 export {
   Replay,
@@ -64,6 +78,7 @@ export {
   type ReplayProgress,
   type ReplayReport,
 } from './trace/replay.ts';
+export { IdSpace } from './trace/id-space.ts';
 export { readTrace, type TraceFile } from './trace/read-trace.ts';
 export { promptTokensOf, type TraceRequest } from './trace/trace-request.ts';
 export { replayPolicies } from './trace/policy-replay.ts';

@@ -1,7 +1,16 @@
 /** The state of an engine between two steps as plain data, for pictures and logs. */
 import type { Engine, StepReport } from './engine.ts';
 import type { RequestStatus } from './schedule/request.ts';
-import { NULL_PAGE, pageId, slotId, type JobId, type PageId, type PrefixKey, type RequestId, type SlotId } from './units.ts';
+import {
+  NULL_PAGE,
+  pageId,
+  slotId,
+  type JobId,
+  type PageId,
+  type PrefixKey,
+  type RequestId,
+  type SlotId,
+} from './units.ts';
 import type { StagingView, TransferLog } from './transfer-log.ts';
 import { computedPages } from './written-pages.ts';
 

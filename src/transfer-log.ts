@@ -8,7 +8,7 @@ import { ConfigError } from './errors.ts';
 import type { StepRecord } from './schedule/step-log.ts';
 import type { StepPlan, StoreJob } from './schedule/step-plan.ts';
 import { StoreQueue, type StoreCopy } from './transfer/store-queue.ts';
-import type { JobId, PageId, SlotId } from './units.ts';
+import { ceilDiv, type JobId, type PageId, type SlotId } from './units.ts';
 import { writtenPages } from './written-pages.ts';
 
 /** One page of a store that is not complete. */
@@ -136,6 +136,11 @@ export class TransferLog {
       }
     }
     for (const page of plan.newPageIdsToZero) this.#wrongPages.delete(page);
+    // A page that is computed from its first row on has nothing left of what it held.
+    for (const { start, end, pages } of plan.forward) {
+      const first = ceilDiv(start, this.#tokensPerPage);
+      for (const page of pages.slice(first, ceilDiv(end, this.#tokensPerPage))) this.#wrongPages.delete(page);
+    }
     for (const { source, destination } of plan.copies) {
       this.#mark(this.#wrongPages, destination, this.#wrongPages.has(source));
     }

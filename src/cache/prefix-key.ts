@@ -5,7 +5,6 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { ConfigError } from '../errors.ts';
 import { groupId, type GroupId, type PrefixKey } from '../units.ts';
 import { createCborPrefixHasher } from './canonical-cbor.ts';
-import { sha256OfWords } from './sha256-words.ts';
 
 /** Bytes of a chained hash. */
 export const HASH_BYTES = 32;
@@ -34,7 +33,7 @@ export interface PrefixHasherOptions {
 /**
  * A hasher of SHA-256 strength. With the binary encoding one page is hashed as
  *
- *   32 bytes of parent hash | each token as 4 bytes, most significant first
+ *   32 bytes of parent hash | each token as 4 bytes, least significant first
  *
  * which is unambiguous: both field sizes are fixed, so a message can be cut in one way only, and its length gives the
  * number of tokens. The seed is the hash of a fixed text, a zero byte and the salt's UTF-16 units, two bytes each.
@@ -51,7 +50,23 @@ export function createPrefixHasher(options: PrefixHasherOptions = {}): PrefixHas
       `seedText ${JSON.stringify(seedText)} has no meaning without encoding 'cbor'; use salt`,
     );
   }
-  return { seed: binarySeed(salt), hash: sha256OfWords };
+  return { seed: binarySeed(salt), hash: hashPage };
+}
+
+/** True where the bytes of a `Uint32Array` are in the order of the encoding, so that they are hashed in place. */
+const LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
+
+function hashPage(parent: Uint8Array, tokens: Uint32Array, out: Uint8Array): void {
+  const hash = sha256.create().update(parent);
+  hash.update(LITTLE_ENDIAN ? bytesOf(tokens) : bytesOf(tokens.map(swapBytes))).digestInto(out);
+}
+
+function bytesOf(words: Uint32Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+}
+
+function swapBytes(word: number): number {
+  return ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0;
 }
 
 function binarySeed(salt: string): Uint8Array {
@@ -66,15 +81,22 @@ function binarySeed(salt: string): Uint8Array {
   return sha256(message);
 }
 
-const HEX_OF_BYTE: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
-  byte.toString(16).padStart(2, '0'),
-);
+const HEX_DIGITS = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
+/** Scratch for one key: a string made at once from its codes takes a quarter of the time of one joined from pieces. */
+const codes: number[] = [];
 
 /** The hash in lower-case hex, followed by the group as 8 hex digits. */
 export function makePrefixKey(hash: Uint8Array, group: GroupId): PrefixKey {
-  let key = '';
-  for (let i = 0; i < hash.length; i++) key += HEX_OF_BYTE[hash[i]];
-  return (key + group.toString(16).padStart(GROUP_DIGITS, '0')) as PrefixKey;
+  let length = 0;
+  for (let i = 0; i < hash.length; i++) {
+    codes[length++] = HEX_DIGITS[hash[i] >>> 4];
+    codes[length++] = HEX_DIGITS[hash[i] & 15];
+  }
+  for (let digit = GROUP_DIGITS - 1; digit >= 0; digit--) {
+    codes[length++] = HEX_DIGITS[(group >>> (4 * digit)) & 15];
+  }
+  codes.length = length;
+  return String.fromCharCode(...codes) as PrefixKey;
 }
 
 /** The group of a key that `makePrefixKey` made. */

@@ -23,8 +23,8 @@ export function formatShare(part: number, whole: number): string {
 
 export function formatSeconds(seconds: number): string {
   if (!Number.isFinite(seconds)) return '-';
-  if (seconds < 10) return `${seconds.toFixed(2)} s`;
-  if (seconds < 100) return `${seconds.toFixed(1)} s`;
+  if (seconds < 9.995) return `${seconds.toFixed(2)} s`;
+  if (seconds < 99.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   const minutes = Math.floor(whole / 60);
   return minutes < 60

@@ -30,12 +30,13 @@ Examples:
       hit rates of cache policies alone
 `;
 
-const ABOUT_REPLAY = `Replay traces of requests through a paged KV cache: pages on the device, a host tier behind it, and the fence
-between them. Every page is filled with a known pattern and checked whenever a request reads it.
-
-FILE is a pagefence trace, Mooncake JSONL or a session of an agent, plain or gzip-compressed; its content tells
-which. One block of the trace is one page, so all files must have blocks of one size. Without FILE a sample that
-comes with the package is replayed. Sizes are in bytes or with KiB, MiB or GiB.`;
+const ABOUT_REPLAY = [
+  'Replay traces of requests through a paged KV cache: pages on the device, a host tier behind it, and the fence ' +
+    'between them. Every page is filled with a known pattern and checked whenever a request reads it.',
+  'FILE is a pagefence trace, Mooncake JSONL or an agent session, plain or gzip-compressed; its content tells which. ' +
+    'One block of the trace is one page, so all files must have blocks of one size. Without FILE a sample that comes ' +
+    'with the package is replayed. Sizes are in bytes or with KiB, MiB or GiB.',
+].join('\n\n');
 
 /** Runs one command line (without the program's name) and returns the exit status. Never rejects. */
 export async function main(argv: readonly string[], io: CliIo): Promise<number> {

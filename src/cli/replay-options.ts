@@ -35,6 +35,8 @@ const POOL_PAGES = 2048;
 const HOST_SLOTS = 20_000;
 const SAMPLE_POOL_PAGES = 96;
 const SAMPLE_HOST_SLOTS = 320;
+/** A slot of the host tier lies in one `ArrayBuffer`, and larger ones are refused by some engines. */
+const PAGE_BYTES_MAX = 2 ** 30;
 const STAGING_BYTES = 4 * 2 ** 20;
 
 /** Whole prompts in one step, up to this many tokens over all requests; longer ones go in chunks. */
@@ -58,8 +60,8 @@ export function addReplayOptions(command: Command): Command {
       valued(
         '--page-bytes <n>',
         'bytes of a page',
-        bytes({ min: WORD_BYTES, multipleOf: WORD_BYTES }),
-      ).default(4096),
+        bytes({ min: WORD_BYTES, max: PAGE_BYTES_MAX, multipleOf: WORD_BYTES }),
+      ).default(4096, '4096'),
       valued(
         '--host-slots <n>',
         `pages in host memory, 0: none (default: ${HOST_SLOTS}; sample: ${SAMPLE_HOST_SLOTS})`,

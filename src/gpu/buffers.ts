@@ -25,18 +25,28 @@ export class BufferLedger {
     return bytes;
   }
 
-  /** A buffer of `bytes` bytes, all zero. Whether the device granted it is known after `settle`. */
-  create(label: string, bytes: number, usage: GPUBufferUsageFlags): GPUBuffer {
-    const { maxBufferSize } = this.device.limits;
-    if (bytes > maxBufferSize) {
+  /**
+   * A buffer of `bytes` bytes, all zero. Whether the device granted it is known after `settle`. Throws `DeviceError`
+   * when the device's limits rule it out.
+   */
+  create(label: string, bytes: number, usage: GPUBufferUsageFlags, { boundInParts = false } = {}): GPUBuffer {
+    const limits: ('maxBufferSize' | 'maxStorageBufferBindingSize')[] = ['maxBufferSize'];
+    if ((usage & GPUBufferUsage.STORAGE) !== 0 && !boundInParts) limits.push('maxStorageBufferBindingSize');
+    for (const name of limits) {
+      const limit = this.device.limits[name];
+      if (bytes <= limit) continue;
       throw new DeviceError(
-        `${label}: ${bytes} bytes exceed the device's maxBufferSize of ${maxBufferSize}; ` +
+        `${label}: ${bytes} bytes exceed the device's ${name} of ${limit}; ` +
           'request the device with a higher limit, or configure a smaller size',
       );
     }
-    const { value: buffer, result } = inErrorScopes(this.device, () => this.device.createBuffer({ label, size: bytes, usage }));
+    const { value: buffer, result } = inErrorScopes(this.device, () =>
+      this.device.createBuffer({ label, size: bytes, usage }),
+    );
     this.live.add(buffer);
-    this.pending.push(result.then((error) => (error === null ? null : `${label}: ${bytes} bytes refused: ${error}`)));
+    this.pending.push(
+      result.then((error) => (error === null ? null : `${label}: ${bytes} bytes refused: ${error}`)),
+    );
     return buffer;
   }
 

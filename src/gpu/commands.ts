@@ -41,8 +41,13 @@ export class CommandList {
   private readonly device: GPUDevice;
   private commands: Command[] = [];
 
-  constructor(ledger: BufferLedger) {
+  private readonly perDimensionMax: number;
+
+  /** `workgroupsPerDimensionMax`: below the device's own, for tests that want many rows of workgroups. */
+  constructor(ledger: BufferLedger, options: { workgroupsPerDimensionMax?: number } = {}) {
     this.device = ledger.device;
+    this.perDimensionMax =
+      options.workgroupsPerDimensionMax ?? ledger.device.limits.maxComputeWorkgroupsPerDimension;
     this.parameters = new ParameterArena(ledger);
   }
 
@@ -51,7 +56,13 @@ export class CommandList {
     if (workgroups > 0) this.commands.push({ kind: 'dispatch', pipeline, bindings, workgroups });
   }
 
-  copy(source: GPUBuffer, sourceOffset: number, destination: GPUBuffer, destinationOffset: number, bytes: number): void {
+  copy(
+    source: GPUBuffer,
+    sourceOffset: number,
+    destination: GPUBuffer,
+    destinationOffset: number,
+    bytes: number,
+  ): void {
     this.commands.push({ kind: 'copy', source, sourceOffset, destination, destinationOffset, bytes });
   }
 
@@ -86,13 +97,19 @@ export class CommandList {
     this.device.queue.submit([encoder.finish({ label })]);
   }
 
+  /** Forgets what was recorded: for a step that cannot be carried out. */
+  discard(): void {
+    this.commands = [];
+    this.parameters.discard();
+  }
+
   private encodeDispatch(pass: GPUComputePassEncoder, command: Command & { kind: 'dispatch' }): void {
     const { pipeline, bindings, workgroups } = command;
     const { name } = pipeline.kernel;
     const entries = bindings.map((binding, index) => ({ binding: index, resource: this.resource(binding) }));
     pass.setPipeline(pipeline.pipeline);
     pass.setBindGroup(0, this.device.createBindGroup({ label: name, layout: pipeline.layout, entries }));
-    const { x, y } = workgroupGrid(workgroups, this.device.limits.maxComputeWorkgroupsPerDimension);
+    const { x, y } = workgroupGrid(workgroups, this.perDimensionMax);
     pass.dispatchWorkgroups(x, y);
   }
 

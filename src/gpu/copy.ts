@@ -49,11 +49,16 @@ function bySegmentPair(copies: readonly PageCopy[], buffers: PageBuffers): Itera
 
 function recordKernel({ from, to, copies }: SegmentPair, { commands, kernels }: CopyOptions): void {
   const within = from === to;
-  kernels.move(commands, within ? 'copyPages' : 'copyPagesAcross', within ? [from.buffer] : [from.buffer, to.buffer], {
-    count: copies.length,
-    source: (i) => copies[i]!.source - from.firstPage,
-    destination: (i) => copies[i]!.destination - to.firstPage,
-  });
+  kernels.move(
+    commands,
+    within ? 'copyPages' : 'copyPagesAcross',
+    within ? [from.buffer] : [from.buffer, to.buffer],
+    {
+      count: copies.length,
+      source: (i) => copies[i].source - from.firstPage,
+      destination: (i) => copies[i].destination - to.firstPage,
+    },
+  );
 }
 
 /** A copy command refuses one buffer on both sides, whatever the ranges: the pages take a detour. */
@@ -63,10 +68,13 @@ function recordBounce({ from, copies }: SegmentPair, { commands, buffers, bounce
   const { buffer, firstPage } = from;
   for (let start = 0; start < copies.length; start += places) {
     const batch = copies.slice(start, start + places);
-    const runs = (side: 'source' | 'destination', emit: (pageOffset: number, place: number, bytes: number) => void) => {
-      const joins = (i: number) => batch[i]![side] === batch[i - 1]![side] + 1;
+    const runs = (
+      side: 'source' | 'destination',
+      emit: (pageOffset: number, place: number, bytes: number) => void,
+    ) => {
+      const joins = (i: number) => batch[i][side] === batch[i - 1][side] + 1;
       forEachRun(batch.length, joins, (first, length) => {
-        emit((batch[first]![side] - firstPage) * pageBytes, first * pageBytes, length * pageBytes);
+        emit((batch[first][side] - firstPage) * pageBytes, first * pageBytes, length * pageBytes);
       });
     };
     runs('source', (offset, place, bytes) => {
@@ -81,9 +89,9 @@ function recordBounce({ from, copies }: SegmentPair, { commands, buffers, bounce
 function recordDirect({ from, to, copies }: SegmentPair, { commands, buffers }: CopyOptions): void {
   const { pageBytes } = buffers;
   const joins = (i: number) =>
-    copies[i]!.source === copies[i - 1]!.source + 1 && copies[i]!.destination === copies[i - 1]!.destination + 1;
+    copies[i].source === copies[i - 1].source + 1 && copies[i].destination === copies[i - 1].destination + 1;
   forEachRun(copies.length, joins, (first, length) => {
-    const { source, destination } = copies[first]!;
+    const { source, destination } = copies[first];
     const sourceOffset = (source - from.firstPage) * pageBytes;
     const destinationOffset = (destination - to.firstPage) * pageBytes;
     commands.copy(from.buffer, sourceOffset, to.buffer, destinationOffset, length * pageBytes);

@@ -25,6 +25,8 @@ export class DeviceWatch {
    * reaction behind for each call, for as long as the device lives.
    */
   async guard<Value>(promise: Promise<Value>): Promise<Value> {
+    // Nobody else may be listening by then, and a rejection that nobody hears ends the process in Node.
+    promise.catch(() => undefined);
     this.check();
     let wake!: () => void;
     const loss = new Promise<never>((_, reject) => {
@@ -45,7 +47,10 @@ export class DeviceWatch {
 export type ScopeResult = Promise<string | null>;
 
 /** Runs calls under error scopes for memory and validation. The scopes are closed again before this returns. */
-export function inErrorScopes<Value>(device: GPUDevice, calls: () => Value): { value: Value; result: ScopeResult } {
+export function inErrorScopes<Value>(
+  device: GPUDevice,
+  calls: () => Value,
+): { value: Value; result: ScopeResult } {
   device.pushErrorScope('out-of-memory');
   device.pushErrorScope('validation');
   const close = () => firstError([device.popErrorScope(), device.popErrorScope()]);

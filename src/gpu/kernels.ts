@@ -55,7 +55,12 @@ export interface PageKernel {
   readonly vec4: Kernel;
 }
 
-function pageKernel(name: string, code: string, list: ShaderFile, bindings: readonly KernelBinding[]): PageKernel {
+function pageKernel(
+  name: string,
+  code: string,
+  list: ShaderFile,
+  bindings: readonly KernelBinding[],
+): PageKernel {
   const form = (suffix: string, unit: ShaderFile): Kernel => ({
     name: `${name} (${suffix})`,
     files: [unit, file('shared/page_units.wgsl', pageUnits), list, file(`${name}.wgsl`, code)],
@@ -91,7 +96,11 @@ export const PAGE_KERNELS = {
     write('destination_segment'),
     read('list'),
   ]),
-  gatherPages: pageKernel('gather_pages', gatherPages, movesFile, [read('segment'), write('staging'), read('list')]),
+  gatherPages: pageKernel('gather_pages', gatherPages, movesFile, [
+    read('segment'),
+    write('staging'),
+    read('list'),
+  ]),
   scatterPages: pageKernel('scatter_pages', scatterPages, movesFile, [
     read('staging'),
     write('segment'),

@@ -57,7 +57,9 @@ export function planSegments(
     );
   }
   if (!Number.isSafeInteger(pages) || pages <= 0 || !Number.isSafeInteger(pages * pageBytes)) {
-    throw new ConfigError(`${pages} pages of ${pageBytes} bytes cannot be addressed; use a whole, smaller number of pages`);
+    throw new ConfigError(
+      `${pages} pages of ${pageBytes} bytes cannot be addressed; use a whole, smaller number of pages`,
+    );
   }
   const bounds: [string, number][] = [
     ["the device's maxStorageBufferBindingSize", limits.maxStorageBufferBindingSize],
@@ -76,7 +78,11 @@ export function planSegments(
 }
 
 /** Plain numbers: exact up to 2^53, where `|0` and shifts would wrap at 2^31. */
-export function locatePage(page: number, pageBytes: number, pagesPerSegment: number): { segment: number; offset: number } {
+export function locatePage(
+  page: number,
+  pageBytes: number,
+  pagesPerSegment: number,
+): { segment: number; offset: number } {
   return { segment: Math.floor(page / pagesPerSegment), offset: (page % pagesPerSegment) * pageBytes };
 }
 
@@ -116,7 +122,9 @@ export class PageBuffers {
   }
 
   private constructor(
-    made: Pick<PageBuffers, 'pages' | 'pageBytes' | 'pagesPerSegment' | 'segments'> & { ledger: BufferLedger },
+    made: Pick<PageBuffers, 'pages' | 'pageBytes' | 'pagesPerSegment' | 'segments'> & {
+      ledger: BufferLedger;
+    },
   ) {
     this.pages = made.pages;
     this.pageBytes = made.pageBytes;
@@ -132,12 +140,12 @@ export class PageBuffers {
       throw new ConfigError(`page ${page} is not one of the pool's ${this.pages} pages`);
     }
     const { segment, offset } = locatePage(page, this.pageBytes, this.pagesPerSegment);
-    return { buffer: this.segments[segment]!.buffer, offset };
+    return { buffer: this.segments[segment].buffer, offset };
   }
 
   /** The segment of a page. */
   segmentOf(page: number): PageSegment {
-    return this.segments[Math.floor(page / this.pagesPerSegment)]!;
+    return this.segments[Math.floor(page / this.pagesPerSegment)];
   }
 
   /** Gives the buffers back. Twice is harmless. */

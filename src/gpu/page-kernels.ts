@@ -23,7 +23,7 @@ const WORDS_PER_VEC4 = 4;
 export function bySegment(pages: ArrayLike<number>, buffers: PageBuffers): Map<PageSegment, number[]> {
   const groups = new Map<PageSegment, number[]>();
   for (let i = 0; i < pages.length; i += 1) {
-    const segment = buffers.segmentOf(pages[i]!);
+    const segment = buffers.segmentOf(pages[i]);
     const group = groups.get(segment);
     if (group) group.push(i);
     else groups.set(segment, [i]);
@@ -45,7 +45,12 @@ export class PageKernels {
   private readonly pageUnits: number;
   private readonly entriesMax: number;
 
-  static async create({ device, pageWords, names, entriesPerDispatchMax }: PageKernelsOptions): Promise<PageKernels> {
+  static async create({
+    device,
+    pageWords,
+    names,
+    entriesPerDispatchMax,
+  }: PageKernelsOptions): Promise<PageKernels> {
     const form = pageWords % WORDS_PER_VEC4 === 0 ? 'vec4' : 'word';
     const pageUnits = form === 'vec4' ? pageWords / WORDS_PER_VEC4 : pageWords;
     const compiled = await Promise.all(
@@ -62,7 +67,11 @@ export class PageKernels {
     return new PageKernels(new Map(compiled), pageUnits, entriesPerDispatchMax ?? Infinity);
   }
 
-  private constructor(pipelines: ReadonlyMap<PageKernelName, Pipeline>, pageUnits: number, entriesMax: number) {
+  private constructor(
+    pipelines: ReadonlyMap<PageKernelName, Pipeline>,
+    pageUnits: number,
+    entriesMax: number,
+  ) {
     this.pipelines = pipelines;
     this.pageUnits = pageUnits;
     this.entriesMax = Math.min(entriesMax, Math.floor(UNITS_PER_DISPATCH_MAX / pageUnits));
@@ -84,7 +93,7 @@ export class PageKernels {
       view[0] = count;
       view[1] = fill;
       for (let i = 0; i < count; i += 1) {
-        view[PAGE_LIST_HEADER_WORDS + i] = pages[which[start + i]!]! - segment.firstPage;
+        view[PAGE_LIST_HEADER_WORDS + i] = pages[which[start + i]] - segment.firstPage;
       }
       this.dispatch(commands, 'zeroPages', [segment.buffer, region], count);
     }
@@ -113,7 +122,12 @@ export class PageKernels {
     }
   }
 
-  private dispatch(commands: CommandList, name: PageKernelName, bindings: readonly Binding[], entries: number): void {
+  private dispatch(
+    commands: CommandList,
+    name: PageKernelName,
+    bindings: readonly Binding[],
+    entries: number,
+  ): void {
     const pipeline = this.pipelines.get(name);
     if (!pipeline) throw new RangeError(`kernel ${name} was not compiled for this worker`);
     const { workgroupSize, perInvocation } = pipeline.kernel;

@@ -28,7 +28,8 @@ export class ParameterArena {
   private buffer: GPUBuffer | null = null;
 
   constructor(ledger: BufferLedger) {
-    const { minStorageBufferOffsetAlignment, maxStorageBufferBindingSize, maxBufferSize } = ledger.device.limits;
+    const { minStorageBufferOffsetAlignment, maxStorageBufferBindingSize, maxBufferSize } =
+      ledger.device.limits;
     this.ledger = ledger;
     this.alignmentWords = minStorageBufferOffsetAlignment / WORD_BYTES;
     this.regionWordsMax = Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize) / WORD_BYTES);
@@ -69,13 +70,19 @@ export class ParameterArena {
     return { buffer: this.buffer!, offset: byteOffset, size: byteLength };
   }
 
+  /** Forgets all regions. */
+  discard(): void {
+    this.wordsUsed = 0;
+  }
+
   private grownBuffer(bytes: number): GPUBuffer {
     if (this.buffer !== null && this.buffer.size >= bytes) return this.buffer;
     const { maxBufferSize } = this.ledger.device.limits;
     const size = Math.min(Math.max(bytes, this.words.length * WORD_BYTES), Math.max(bytes, maxBufferSize));
     // Whatever reads the old buffer has been submitted: recording happens after `upload`.
     if (this.buffer !== null) this.ledger.destroy(this.buffer);
-    this.buffer = this.ledger.create('kernel lists', size, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST);
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+    this.buffer = this.ledger.create('kernel lists', size, usage, { boundInParts: true });
     return this.buffer;
   }
 }

@@ -19,7 +19,7 @@ export function compileKernel(
   constants: Readonly<Record<string, number>>,
 ): Promise<Pipeline> {
   let cache = caches.get(device);
-  if (!cache) caches.set(device, (cache = new Map()));
+  if (!cache) caches.set(device, (cache = new Map<string, Promise<Pipeline>>()));
   const key = `${kernel.name} ${JSON.stringify(Object.entries(constants).sort())}`;
   let compiled = cache.get(key);
   if (!compiled) {
@@ -53,7 +53,10 @@ async function compile(
   const scope = device.popErrorScope();
   const pipeline = device.createComputePipelineAsync(descriptor).then(
     (value) => ({ value, problem: '' }),
-    (reason: unknown) => ({ value: null, problem: reason instanceof Error ? reason.message : String(reason) }),
+    (reason: unknown) => ({
+      value: null,
+      problem: reason instanceof Error ? reason.message : String(reason),
+    }),
   );
   const error = await scope.catch(() => null);
   const { value, problem } = await pipeline;
@@ -77,7 +80,7 @@ export function describeCompileError(
   for (const { path, code } of kernel.files) {
     const lines = `${code}\n`.split('\n');
     const count = lines.length - 1;
-    if (line >= 1 && line <= count) return `${path}:${line}:${linePos}: ${message}\n    ${lines[line - 1]!}`;
+    if (line >= 1 && line <= count) return `${path}:${line}:${linePos}: ${message}\n    ${lines[line - 1]}`;
     line -= count;
   }
   return `${kernel.name}: ${message}`;

@@ -32,5 +32,11 @@ export function defaultStrategies({ software, runtime }: AdapterFacts): Strategi
       directWritesMax: slowWrites ? 1 : 0,
     };
   }
-  return { zero: 'kernel', copy: 'kernel', store: 'gather', load: 'scatter', directWritesMax: slowWrites ? 1 : 16 };
+  return {
+    zero: 'kernel',
+    copy: 'kernel',
+    store: 'gather',
+    load: 'scatter',
+    directWritesMax: slowWrites ? 1 : 16,
+  };
 }

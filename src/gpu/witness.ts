@@ -51,7 +51,9 @@ export class WitnessKernels {
     const { ledger, buffers, tokensPerPage } = options;
     const compile = (kernel: Kernel) => {
       if (kernel.workgroupSize * tokensPerPage >= 2 ** 32) {
-        throw new ConfigError(`tokensPerPage ${tokensPerPage} leaves the kernels' 32 bits; use smaller pages`);
+        throw new ConfigError(
+          `tokensPerPage ${tokensPerPage} leaves the kernels' 32 bits; use smaller pages`,
+        );
       }
       return compileKernel(ledger.device, kernel, {
         workgroup_size: kernel.workgroupSize,
@@ -155,12 +157,12 @@ export class WitnessKernels {
   }
 
   private add(report: Uint32Array): void {
-    this.mismatches += report[REPORT_LAYOUT.mismatches]!;
-    const recorded = Math.min(report[REPORT_LAYOUT.recorded]!, FINDINGS_MAX);
+    this.mismatches += report[REPORT_LAYOUT.mismatches];
+    const recorded = Math.min(report[REPORT_LAYOUT.recorded], FINDINGS_MAX);
     for (let i = 0; i < recorded && this.pages.size < PAGES_REPORTED_MAX; i += 1) {
       const at = REPORT_LAYOUT.findings + i * REPORT_LAYOUT.findingWords;
-      const page = report[at]!;
-      const step = report[at + 1]!;
+      const page = report[at];
+      const step = report[at + 1];
       this.pages.set(`${page} ${step}`, { page: pageId(page), step });
     }
   }
@@ -170,11 +172,11 @@ export class WitnessKernels {
 function opsBySegment(ops: PageOps, buffers: PageBuffers): { segment: PageSegment; data: Uint32Array }[] {
   const { segments, pagesPerSegment } = buffers;
   const all = ops.data.subarray(0, ops.count * PAGE_OP_WORDS);
-  if (segments.length === 1) return [{ segment: segments[0]!, data: all }];
+  if (segments.length === 1) return [{ segment: segments[0], data: all }];
   const parts = segments.map((segment) => ({ segment, words: [] as number[] }));
   for (let at = 0; at < all.length; at += PAGE_OP_WORDS) {
-    const { words } = parts[Math.floor(all[at]! / pagesPerSegment)]!;
-    for (let i = 0; i < PAGE_OP_WORDS; i += 1) words.push(all[at + i]!);
+    const { words } = parts[Math.floor(all[at] / pagesPerSegment)];
+    for (let i = 0; i < PAGE_OP_WORDS; i += 1) words.push(all[at + i]);
   }
   return parts.map(({ segment, words }) => ({ segment, data: Uint32Array.from(words) }));
 }

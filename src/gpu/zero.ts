@@ -21,15 +21,16 @@ export function recordZero(pages: ArrayLike<number>, options: ZeroOptions): void
     recordClears(pages, commands, buffers);
     return;
   }
-  for (const [segment, which] of bySegment(pages, buffers)) kernels.zero(commands, segment, pages, which, fill);
+  for (const [segment, which] of bySegment(pages, buffers))
+    kernels.zero(commands, segment, pages, which, fill);
 }
 
 function recordClears(pages: ArrayLike<number>, commands: CommandList, buffers: PageBuffers): void {
   const { pageBytes, pagesPerSegment } = buffers;
   const sorted = Uint32Array.from(pages).sort();
-  const joins = (i: number) => sorted[i] === sorted[i - 1]! + 1 && sorted[i]! % pagesPerSegment !== 0;
+  const joins = (i: number) => sorted[i] === sorted[i - 1] + 1 && sorted[i] % pagesPerSegment !== 0;
   forEachRun(sorted.length, joins, (first, length) => {
-    const segment = buffers.segmentOf(sorted[first]!);
-    commands.clear(segment.buffer, (sorted[first]! - segment.firstPage) * pageBytes, length * pageBytes);
+    const segment = buffers.segmentOf(sorted[first]);
+    commands.clear(segment.buffer, (sorted[first] - segment.firstPage) * pageBytes, length * pageBytes);
   });
 }

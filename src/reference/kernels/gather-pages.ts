@@ -8,7 +8,7 @@ export function gatherPages(
   staging: Uint32Array,
 ): void {
   for (let entry = 0; entry < pages.length; entry += 1) {
-    const from = pages[entry]! * pageWords;
+    const from = pages[entry] * pageWords;
     const to = entry * pageWords;
     for (let word = 0; word < pageWords; word += 1) staging[to + word] = pool[from + word]!;
   }

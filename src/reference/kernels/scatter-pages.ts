@@ -9,7 +9,7 @@ export function scatterPages(
 ): void {
   for (let entry = 0; entry < pages.length; entry += 1) {
     const from = entry * pageWords;
-    const to = pages[entry]! * pageWords;
+    const to = pages[entry] * pageWords;
     for (let word = 0; word < pageWords; word += 1) pool[to + word] = staging[from + word]!;
   }
 }

@@ -21,12 +21,12 @@ export function witnessCheck(
   let mismatches = 0;
   for (let op = 0; op < ops.count; op += 1) {
     const [page, seed, firstToken, wordStart, wordEnd] = ops.data.subarray(op * PAGE_OP_WORDS);
-    const base = page! * pageWords;
-    for (let word = wordStart!; word < wordEnd!; word += 1) {
-      const token = tokens[firstToken! + rowOfWord(word, pageWords, tokensPerPage)]!;
-      if (pool[base + word] === witnessWord(seed!, token, word)) continue;
+    const base = page * pageWords;
+    for (let word = wordStart; word < wordEnd; word += 1) {
+      const token = tokens[firstToken + rowOfWord(word, pageWords, tokensPerPage)];
+      if (pool[base + word] === witnessWord(seed, token, word)) continue;
       mismatches += 1;
-      pages.add(page!);
+      pages.add(page);
     }
   }
   return { mismatches, pages: [...pages].sort((a, b) => a - b) };

@@ -7,10 +7,10 @@ export function witnessFill(pool: Uint32Array, shape: PageShape, ops: PageOps, t
   const { pageWords, tokensPerPage } = shape;
   for (let op = 0; op < ops.count; op += 1) {
     const [page, seed, firstToken, wordStart, wordEnd] = ops.data.subarray(op * PAGE_OP_WORDS);
-    const base = page! * pageWords;
-    for (let word = wordStart!; word < wordEnd!; word += 1) {
-      const token = tokens[firstToken! + rowOfWord(word, pageWords, tokensPerPage)]!;
-      pool[base + word] = witnessWord(seed!, token, word);
+    const base = page * pageWords;
+    for (let word = wordStart; word < wordEnd; word += 1) {
+      const token = tokens[firstToken + rowOfWord(word, pageWords, tokensPerPage)];
+      pool[base + word] = witnessWord(seed, token, word);
     }
   }
 }

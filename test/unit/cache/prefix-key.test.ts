@@ -2,7 +2,6 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { describe, expect, it } from 'vitest';
 import { encodeCbor } from '../../../src/cache/canonical-cbor.ts';
 import { createPrefixHasher, groupOfKey, hashLow64, makePrefixKey } from '../../../src/cache/prefix-key.ts';
-import { sha256OfWords } from '../../../src/cache/sha256-words.ts';
 import { TokenSequence } from '../../../src/cache/token-sequence.ts';
 import { ConfigError } from '../../../src/errors.ts';
 import { groupId, type PrefixKey } from '../../../src/units.ts';
@@ -87,39 +86,25 @@ describe('portable prefix hashes (SHA-256 over canonical CBOR)', () => {
   });
 });
 
-describe('sha256OfWords', () => {
-  it('equals SHA-256 over the same bytes, at every length around the block borders', () => {
-    for (const count of [...range(0, 60), 512, 1664]) {
-      const head = Uint8Array.from(range(0, 32), (i) => i * 7 + count);
-      const words = Uint32Array.from(range(0, count), (i) => Math.imul(i + 1, 0x9e3779b9));
-      const message = new DataView(new ArrayBuffer(32 + 4 * count));
-      head.forEach((byte, i) => message.setUint8(i, byte));
-      words.forEach((word, i) => message.setUint32(32 + 4 * i, word));
-      const out = new Uint8Array(32);
-      sha256OfWords(head, words, out);
-      expect(hex(out)).toBe(hex(sha256(new Uint8Array(message.buffer))));
-    }
-  });
-
-  it('may write over its own parent, and leaves the words alone', () => {
-    const words = Uint32Array.from(range(0, 20));
-    const head = new Uint8Array(32).fill(9);
-    const out = new Uint8Array(32);
-    sha256OfWords(head, words, out);
-    sha256OfWords(head, words, head);
-    expect(head).toEqual(out);
-    expect([...words]).toEqual(range(0, 20));
-  });
-});
-
 describe('binary prefix hashes', () => {
-  it('are SHA-256 of parent bytes and big-endian tokens, from a seed of label and salt', () => {
+  it('may be written over their own parent, and leave the tokens alone', () => {
+    const tokens = Uint32Array.from(range(0, 20));
+    const parent = new Uint8Array(32).fill(9);
+    const out = new Uint8Array(32);
+    const hasher = createPrefixHasher();
+    hasher.hash(parent, tokens, out);
+    hasher.hash(parent, tokens, parent);
+    expect(parent).toEqual(out);
+    expect([...tokens]).toEqual(range(0, 20));
+  });
+
+  it('are SHA-256 of parent bytes and little-endian tokens, from a seed of label and salt', () => {
     const seed = sha256(
       Buffer.concat([Buffer.from('pagefence prefix key 1\0'), Buffer.from([0, 0x61, 0x20, 0xac])]),
     );
     const hasher = createPrefixHasher({ salt: 'a\u20ac' });
     expect(hex(hasher.seed)).toBe(hex(seed));
-    const first = sha256(Buffer.concat([seed, Buffer.from('00000001fffffffe', 'hex')]));
+    const first = sha256(Buffer.concat([seed, Buffer.from('01000000feffffff', 'hex')]));
     expect(chain([1, 0xfffffffe], 2, { salt: 'a\u20ac' })).toEqual([hex(first)]);
   });
 

@@ -107,16 +107,26 @@ export class Run {
 
   #applyTo(live: Live, operation: Operation): void {
     switch (operation.kind) {
-      case 'continue':
-        { this.#continue(live, operation); return; }
-      case 'finish':
-        { this.#free(live); return; }
-      case 'cancel':
-        { this.#cancel(live); return; }
-      case 'load done':
-        { this.#endLoad(live, live.loading); return; }
-      case 'load failed':
-        { this.#endLoad(live, Math.min(live.loading, (operation.extra % 3) * this.#world.tokensPerPage)); return; }
+      case 'continue': {
+        this.#continue(live, operation);
+        return;
+      }
+      case 'finish': {
+        this.#free(live);
+        return;
+      }
+      case 'cancel': {
+        this.#cancel(live);
+        return;
+      }
+      case 'load done': {
+        this.#endLoad(live, live.loading);
+        return;
+      }
+      case 'load failed': {
+        this.#endLoad(live, Math.min(live.loading, (operation.extra % 3) * this.#world.tokensPerPage));
+        return;
+      }
       default: {
         const pages = this.#model.tables.get(live.request.id)!.pages.slice(operation.extra);
         this.#manager.exemptFromZeroing(pages.map(pageId));

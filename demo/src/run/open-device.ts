@@ -1,0 +1,58 @@
+/** A device for one run, or the reason why there is none. */
+import { acquireAdapter, DeviceError, PagefenceError } from '../../../src/index.ts';
+import { PAGE_BYTES, type RunSettings } from './settings.ts';
+
+export type Place =
+  | {
+      readonly kind: 'webgpu';
+      readonly device: GPUDevice;
+      readonly adapter: string;
+      readonly software: boolean;
+    }
+  | { readonly kind: 'simulated'; readonly reason: string };
+
+/** A new adapter and a new device each time: an adapter gives one device only. */
+export async function openPlace(settings: RunSettings): Promise<Place> {
+  if (settings.worker === 'simulated') {
+    return { kind: 'simulated', reason: 'It was chosen in the settings.' };
+  }
+  try {
+    const { adapter, description, software } = await acquireAdapter();
+    const poolBytes = settings.poolPages * PAGE_BYTES;
+    const device = await adapter.requestDevice({
+      label: 'pagefence demo',
+      requiredLimits: {
+        // Default limits split a large pool into segments; the adapter may allow it in one.
+        maxBufferSize: atMost(poolBytes, 2 ** 28, adapter.limits.maxBufferSize),
+        maxStorageBufferBindingSize: atMost(poolBytes, 2 ** 27, adapter.limits.maxStorageBufferBindingSize),
+      },
+    });
+    return { kind: 'webgpu', device, adapter: description, software };
+  } catch (error) {
+    return { kind: 'simulated', reason: reasonOf(error) };
+  }
+}
+
+function atMost(wanted: number, guaranteed: number, allowed: number): number {
+  return Math.min(Math.max(wanted, guaranteed), allowed);
+}
+
+function reasonOf(error: unknown): string {
+  if (!window.isSecureContext) {
+    return 'This page is not in a secure context, and browsers offer WebGPU only there. Open it over https, or from localhost.';
+  }
+  if (error instanceof DeviceError) return sentence(error.message);
+  const message = error instanceof Error ? error.message : String(error);
+  return sentence(`The adapter refused a device: ${message}. Reload the page, or restart the browser`);
+}
+
+/** Any error, for people. */
+export function messageOf(error: unknown): string {
+  if (error instanceof PagefenceError) return sentence(error.message);
+  return sentence(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+}
+
+function sentence(text: string): string {
+  const capital = text.replace(/^[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase());
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+}

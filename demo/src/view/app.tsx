@@ -1,0 +1,95 @@
+/** The page. */
+import { useCallback } from 'preact/hooks';
+import type { Session, SessionState } from '../run/session.ts';
+import { Controls } from './controls.tsx';
+import { Counters } from './counters.tsx';
+import { useDroppedFiles } from './drop-target.ts';
+import { Facts } from './facts.tsx';
+import { count } from './format.ts';
+import { HostMap } from './host-map.tsx';
+import { PageMap } from './page-map.tsx';
+import { PlaceLine } from './place-line.tsx';
+import { Requests } from './requests.tsx';
+import { useSelection } from './selection.ts';
+import { SettingsForm } from './settings-form.tsx';
+import { Staging } from './staging.tsx';
+import { useTheme } from './theme.ts';
+import { Traces } from './traces.tsx';
+import { Truth } from './truth.tsx';
+import { useSession } from './use-session.ts';
+
+export function App({ session }: { session: Session }) {
+  const state = useSession(session);
+  const theme = useTheme();
+  const selecting = useSelection();
+  const isDropping = useDroppedFiles(
+    useCallback((files: readonly File[]) => session.openFiles(files), [session]),
+  );
+  const { look, trace, place, applied, problem } = state;
+  return (
+    <main
+      data-status={state.status}
+      data-step={look?.view.steps ?? 0}
+      data-mismatches={look?.witness.mismatches ?? 0}
+      data-worker={place?.kind ?? ''}
+      data-trace={trace?.name ?? ''}
+      data-runs={state.runs}
+      data-fence={applied.fence}
+    >
+      <header class="masthead">
+        <div>
+          <h1>pagefence</h1>
+          <p class="lead">
+            A language model keeps what it has read of a prompt in a KV cache. Here the cache is cut into{' '}
+            <b>pages</b> of equal size: prompts that begin alike share them, and cold ones move to host memory
+            and come back. Such a copy may run late. The <b>fence</b> sees to it that no page is zeroed or
+            written again while a copy still has to read it; switch it off to see what happens otherwise.
+          </p>
+        </div>
+        <PlaceLine place={place} />
+      </header>
+      <Controls session={session} state={state} />
+      {problem && (
+        <div class="problem" role="alert">
+          <b>{problem.title}</b>
+          <p>{problem.message}</p>
+        </div>
+      )}
+      <div class="columns">
+        <div class="column wide">
+          <Truth look={look} trace={trace} fence={applied.fence} />
+          {look && <PageMap view={look.view} theme={theme} selecting={selecting} />}
+          {look && <HostMap view={look.view} theme={theme} selecting={selecting} />}
+        </div>
+        <div class="column narrow">
+          <Traces session={session} state={state} />
+          <Facts look={look} trace={trace} selection={selecting.selection} />
+          {look && <Requests requests={look.view.requests} trace={trace} />}
+          {look && <Staging view={look.view} />}
+          {look && <Counters look={look} trace={trace} />}
+          <SettingsForm session={session} state={state} />
+        </div>
+      </div>
+      <p class="visually-hidden" role="status">
+        {announcement(state)}
+      </p>
+      {isDropping && <div class="drop-veil">Drop the trace to replay it</div>}
+    </main>
+  );
+}
+
+/** Changes seldom: it is read out. */
+function announcement({ status, look }: SessionState): string {
+  const mismatches = look?.witness.mismatches ?? 0;
+  if (status === 'finished')
+    return `Finished at step ${count(look?.view.steps ?? 0)}: ${count(mismatches)} mismatches.`;
+  if (status === 'running') return mismatches > 0 ? 'Running. Mismatches were found.' : 'Running.';
+  return {
+    reading: 'Reading the trace.',
+    starting: 'Starting.',
+    ready: 'Ready.',
+    paused: 'Paused.',
+    failed: '',
+    lost: '',
+  }[status];
+}

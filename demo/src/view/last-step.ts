@@ -1,0 +1,56 @@
+/** One step in words. */
+import type { StepReport } from '../../../src/index.ts';
+import type { Look } from '../run/live-run.ts';
+import type { LoadedTrace } from '../run/load-trace.ts';
+import { counted, requestName } from './format.ts';
+
+const NAMES_MAX = 4;
+
+export function lastStep(look: Look | null, trace: LoadedTrace | null): string {
+  if (!look?.last) return 'Nothing has run yet. Press Run, or Step for one step at a time.';
+  const { plan } = look.last;
+  const parts = [computed(look.last, trace), ...moved(look.last), ...fenced(look.last, look)];
+  return `${plan.step}: ${parts.join(' ')}`;
+}
+
+function computed({ plan, finished }: StepReport, trace: LoadedTrace | null): string {
+  const names = (ids: readonly string[]) => {
+    const shown = ids.slice(0, NAMES_MAX).map((id) => requestName(trace, id));
+    return ids.length > NAMES_MAX
+      ? `${shown.join(', ')} and ${ids.length - NAMES_MAX} more`
+      : shown.join(', ');
+  };
+  const tokens = plan.forward.reduce((sum, { start, end }) => sum + end - start, 0);
+  const ids = plan.forward.map(({ requestId }) => requestId);
+  const ran = ids.length === 0 ? 'No request ran.' : `${names(ids)} computed ${counted(tokens, 'token')}.`;
+  return finished.length === 0 ? ran : `${ran} ${names(finished.map(({ id }) => id))} finished.`;
+}
+
+function moved({ plan, outcome }: StepReport): string[] {
+  const pages = (jobs: readonly { readonly pages: readonly unknown[] }[]) =>
+    jobs.reduce((sum, job) => sum + job.pages.length, 0);
+  const parts: string[] = [];
+  const zeroed = plan.newPageIdsToZero.length;
+  if (zeroed > 0) parts.push(`${counted(zeroed, 'page')} zeroed.`);
+  if (plan.loads.length > 0) parts.push(`${counted(pages(plan.loads), 'page')} asked back from the host.`);
+  if (plan.stores.length > 0) parts.push(`${counted(pages(plan.stores), 'page')} queued for the host.`);
+  const failed = outcome.acknowledgements.filter(({ ok }) => !ok).length;
+  const done = outcome.acknowledgements.length - failed;
+  if (done > 0) parts.push(`${counted(done, 'transfer')} complete.`);
+  if (failed > 0) parts.push(`${counted(failed, 'transfer')} failed.`);
+  return parts;
+}
+
+function fenced({ plan, outcome }: StepReport, { view }: Look): string[] {
+  const parts: string[] = [];
+  if (outcome.flushed.length > 0) {
+    parts.push(
+      `The fence forced ${counted(outcome.flushed.length, 'store')} out first: a page of theirs was about to be written.`,
+    );
+  }
+  const exposed = plan.newPageIdsToZero.filter((page) => view.pages[page].unreadBy.length > 0);
+  if (exposed.length > 0) {
+    parts.push(`Page ${exposed.join(', ')} was zeroed although a store still has to read it.`);
+  }
+  return parts;
+}

@@ -1,0 +1,52 @@
+/** What the cells of a map mean, painted as in the map, with how many there are. */
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Box, Context } from './cells.ts';
+import { count } from './format.ts';
+import type { Theme } from './theme.ts';
+
+export interface LegendItem {
+  readonly name: string;
+  readonly label: string;
+  readonly about: string;
+  /** `null`: not a state that is counted. */
+  readonly count: number | null;
+  readonly paint: (context: Context, box: Box) => void;
+}
+
+export function Legend({
+  label,
+  items,
+  theme,
+}: {
+  label: string;
+  items: readonly LegendItem[];
+  theme: Theme;
+}) {
+  return (
+    <ul class="legend" aria-label={label}>
+      {items.map((item) => (
+        <li key={item.name} title={item.about}>
+          <Swatch paint={item.paint} theme={theme} />
+          <span>{item.label}</span>
+          {item.count !== null && <b data-legend={item.name}>{count(item.count)}</b>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const SWATCH_SIZE = 22;
+
+function Swatch({ paint, theme }: { paint: LegendItem['paint']; theme: Theme }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useLayoutEffect(() => {
+    const scale = window.devicePixelRatio || 1;
+    canvas.current!.width = SWATCH_SIZE * scale;
+    canvas.current!.height = SWATCH_SIZE * scale;
+    const context = canvas.current!.getContext('2d')!;
+    context.scale(scale, scale);
+    paint(context, { x: 0, y: 0, size: SWATCH_SIZE });
+    // `paint` is a new function at each drawing, and paints the same until the theme changes.
+  }, [theme]);
+  return <canvas ref={canvas} class="swatch" aria-hidden="true" />;
+}

@@ -1,0 +1,162 @@
+/** The pool: every page by state or by request. */
+import { useState } from 'preact/hooks';
+import type { EngineView, PageView } from '../../../src/index.ts';
+import { CellMap } from './cell-map.tsx';
+import { pageLook, pageSignature, paintPage, type ColourBy, type PageLook } from './cells.ts';
+import { Legend, type LegendItem } from './legend.tsx';
+import type { Selecting } from './selection.ts';
+import type { Theme } from './theme.ts';
+
+const LOOKS: readonly { look: PageLook; label: string; about: string }[] = [
+  { look: 'owned', label: 'held by one request', about: 'It stands in one page table.' },
+  { look: 'shared', label: 'shared', about: 'It stands in several page tables: their prompts begin alike.' },
+  {
+    look: 'loading',
+    label: 'being loaded',
+    about: 'Its bytes come from the host; the request that holds it is parked.',
+  },
+  {
+    look: 'cached',
+    label: 'cached but free',
+    about: 'Nobody holds it. A prompt that begins alike finds it, and whoever needs a page may claim it.',
+  },
+  { look: 'free', label: 'free', about: 'Nobody holds it, and nobody can find it.' },
+  { look: 'null', label: 'null page', about: 'Page 0 is never given out. It fills gaps in page tables.' },
+];
+
+const MARKS: readonly { name: string; label: string; about: string; marks: Partial<PageView> }[] = [
+  {
+    name: 'waiting',
+    label: 'a store still has to read it',
+    about: 'It must not be written before that: this is what the fence sees to.',
+    marks: { stores: [0 as never], unreadBy: [0 as never] },
+  },
+  {
+    name: 'staged',
+    label: 'read, on its way to the host',
+    about: 'The copy is submitted: the page may be written, its key is not published yet.',
+    marks: { stores: [0 as never] },
+  },
+  {
+    name: 'zeroed',
+    label: 'zeroed in this step',
+    about: 'Newly claimed pages hold old bytes.',
+    marks: { zeroed: true },
+  },
+  {
+    name: 'written',
+    label: 'written in this step',
+    about: 'By the forward pass or by a load.',
+    marks: { computed: true },
+  },
+  {
+    name: 'wrong',
+    label: 'wrong bytes',
+    about: 'It was loaded from a slot whose store read its page too late.',
+    marks: { wrong: true },
+  },
+];
+
+export function PageMap({
+  view,
+  theme,
+  selecting,
+}: {
+  view: EngineView;
+  theme: Theme;
+  selecting: Selecting;
+}) {
+  const [colourBy, setColourBy] = useState<ColourBy>('state');
+  const { pages } = view;
+  const { selection, pick } = selecting;
+  return (
+    <section class="panel page-map" aria-labelledby="page-map-title">
+      <header>
+        <h2 id="page-map-title">Pages on the device</h2>
+        <fieldset class="segmented">
+          <legend>Colour by</legend>
+          {(['state', 'request'] as const).map((value) => (
+            <label key={value}>
+              <input
+                type="radio"
+                name="colour-by"
+                checked={colourBy === value}
+                onChange={() => setColourBy(value)}
+              />
+              <span>{value}</span>
+            </label>
+          ))}
+        </fieldset>
+      </header>
+      <CellMap
+        label={`${pages.length} pages of the pool`}
+        count={pages.length}
+        heightMax={330}
+        theme={theme}
+        variant={colourBy}
+        signature={(index) => pageSignature(pages[index], colourBy)}
+        paint={(context, box, index) => paintPage(context, box, { page: pages[index], theme, colourBy })}
+        selected={selection?.kind === 'page' ? selection.index : null}
+        onPick={(index, how) => pick('page', index, how)}
+      />
+      <Legend label="Pages by state" items={legendItems(pages, theme)} theme={theme} />
+    </section>
+  );
+}
+
+function legendItems(pages: readonly PageView[], theme: Theme): LegendItem[] {
+  const counts = new Map<PageLook, number>();
+  const marked = { waiting: 0, staged: 0, zeroed: 0, written: 0, wrong: 0 };
+  for (const page of pages) {
+    counts.set(pageLook(page), (counts.get(pageLook(page)) ?? 0) + 1);
+    marked.waiting += Number(page.unreadBy.length > 0);
+    marked.staged += Number(page.stores.length > page.unreadBy.length);
+    marked.zeroed += Number(page.zeroed);
+    marked.written += Number(page.computed || page.loaded);
+    marked.wrong += Number(page.wrong);
+  }
+  const paint =
+    (marks: Partial<PageView>): LegendItem['paint'] =>
+    (context, box) =>
+      paintPage(context, box, { page: { ...EXAMPLE, ...marks }, theme, colourBy: 'state' });
+  return [
+    ...LOOKS.map(({ look, label, about }) => ({
+      name: look,
+      label,
+      about,
+      count: counts.get(look) ?? 0,
+      paint: paint(EXAMPLES[look]),
+    })),
+    ...MARKS.map(({ name, label, about, marks }) => ({
+      name,
+      label,
+      about,
+      count: marked[name as keyof typeof marked],
+      paint: paint({ state: 'free', ...marks }),
+    })),
+  ];
+}
+
+const EXAMPLE: PageView = {
+  id: 0 as never,
+  state: 'free',
+  references: 0,
+  owners: [],
+  key: null,
+  stores: [],
+  unreadBy: [],
+  load: null,
+  zeroed: false,
+  computed: false,
+  loaded: false,
+  wrong: false,
+};
+
+const EXAMPLES: Readonly<Record<PageLook, Partial<PageView>>> = {
+  null: { state: 'null' },
+  free: { state: 'free' },
+  cached: { state: 'cached' },
+  owned: { state: 'owned', references: 1 },
+  shared: { state: 'shared', references: 2 },
+  loading: { state: 'owned', references: 1, load: 0 as never },
+};

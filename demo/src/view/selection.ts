@@ -1,0 +1,28 @@
+/** Which cell is looked at. */
+import { useState } from 'preact/hooks';
+import type { PickedBy } from './cell-map.tsx';
+
+export interface Selection {
+  readonly kind: 'page' | 'slot';
+  readonly index: number;
+  /** Chosen by a press or a key: stays while the pointer moves elsewhere. */
+  readonly isPinned: boolean;
+  readonly byKey: boolean;
+}
+
+export interface Selecting {
+  readonly selection: Selection | null;
+  readonly pick: (kind: Selection['kind'], index: number | null, how: PickedBy) => void;
+}
+
+export function useSelection(): Selecting {
+  const [selection, setSelection] = useState<Selection | null>(null);
+  const pick: Selecting['pick'] = (kind, index, how) =>
+    setSelection((before) => {
+      if (how === 'hover' && before?.isPinned === true) return before;
+      const isSame = before?.isPinned === true && before.kind === kind && before.index === index;
+      if (index === null || (how === 'press' && isSame)) return null;
+      return { kind, index, isPinned: how !== 'hover', byKey: how === 'key' };
+    });
+  return { selection, pick };
+}

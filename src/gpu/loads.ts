@@ -1,0 +1,184 @@
+/** Loads: slots to pages. All are under way when a step's submits are; the acknowledgement follows at the lag. */
+import type { TransferConfig } from '../config.ts';
+import type { HostMemory } from '../host-memory.ts';
+import type { Acknowledgement, LoadJob } from '../schedule/step-plan.ts';
+import type { JobId, PageId, SlotId } from '../units.ts';
+import type { BufferLedger } from './buffers.ts';
+import type { CommandList } from './commands.ts';
+import type { ScopeResult } from './device.ts';
+import type { PageBuffers } from './page-buffers.ts';
+import { bySegment, type PageKernels } from './page-kernels.ts';
+import { forEachRun } from './runs.ts';
+import type { Strategies } from './strategies.ts';
+
+/** Pages are packed and written in batches of this size: large enough to make the price of a call small. */
+const PACKED_BYTES = 16 * 2 ** 20;
+
+export interface LoadsOptions {
+  readonly ledger: BufferLedger;
+  readonly buffers: PageBuffers;
+  readonly kernels: PageKernels;
+  readonly transfer: TransferConfig;
+  readonly strategies: Pick<Strategies, 'load' | 'directWritesMax'>;
+  readonly host: HostMemory;
+  /** Upper bound on the bytes packed for one write. At least one page is. For tests that want many batches. */
+  readonly packedBytesMax?: number;
+}
+
+interface PageLoad {
+  readonly slot: SlotId;
+  readonly page: PageId;
+}
+
+interface PendingLoad {
+  readonly step: number;
+  readonly job: JobId;
+  readonly failure: Promise<string | null>;
+  settled: boolean;
+}
+
+export class Loads {
+  private readonly options: LoadsOptions;
+  private readonly placesMax: number;
+  private readonly packed: Uint8Array<ArrayBuffer>;
+  private readonly staging: GPUBuffer | null;
+  private pending: PendingLoad[] = [];
+
+  constructor(options: LoadsOptions) {
+    const { ledger, buffers, strategies, packedBytesMax = PACKED_BYTES } = options;
+    const { pageBytes, pages, segments } = buffers;
+    this.options = options;
+    // No more than a segment holds: the staging buffer is bound whole, and so is a segment.
+    this.placesMax = Math.max(1, Math.min(Math.floor(packedBytesMax / pageBytes), pages, segments[0].pages));
+    const bytes = this.placesMax * pageBytes;
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    this.staging = strategies.load === 'write' ? null : ledger.create('packed loads', bytes, usage);
+    this.packed = new Uint8Array(this.staging === null ? 0 : bytes);
+  }
+
+  get busy(): boolean {
+    return this.pending.length > 0;
+  }
+
+  /**
+   * Part 6 of a step. `writeBuffer` takes effect before anything that is not yet submitted, so whatever was recorded
+   * ahead of a direct write, or reads the staging buffer, is submitted first.
+   */
+  issue(jobs: readonly LoadJob[], commands: CommandList): void {
+    const loads: PageLoad[] = jobs.flatMap(({ slots, pages }) =>
+      pages.map((page, i) => ({ page, slot: slots[i] })),
+    );
+    if (loads.length === 0) return;
+    loads.sort((a, b) => a.page - b.page);
+    const runs: [number, number][] = [];
+    forEachRun(loads.length, this.joinsOnBothSides(loads), (first, length) => runs.push([first, length]));
+    const { load, directWritesMax } = this.options.strategies;
+    if (load === 'write' || runs.length <= directWritesMax) this.writeDirectly(loads, runs, commands);
+    else this.writePacked(loads, commands);
+  }
+
+  /** After the step's submits. `refused` tells whether the device took them. */
+  submitted(jobs: readonly LoadJob[], step: number, refused: ScopeResult): void {
+    for (const { id } of jobs) {
+      const pending: PendingLoad = { step, job: id, failure: refused, settled: false };
+      void refused.then(() => {
+        pending.settled = true;
+      });
+      this.pending.push(pending);
+    }
+  }
+
+  /** Part 9 of a step: admits the loads that are due, oldest first. */
+  async poll(step: number): Promise<Acknowledgement[]> {
+    const lag = this.options.transfer.acknowledgementLag;
+    const acknowledgements: Acknowledgement[] = [];
+    for (;;) {
+      const load = this.pending[0];
+      if (!load || (lag === 'as-they-come' ? !load.settled || load.step >= step : load.step > step - lag))
+        break;
+      const error = await load.failure;
+      this.pending.shift();
+      acknowledgements.push(
+        error === null ? { job: load.job, ok: true } : { job: load.job, ok: false, error },
+      );
+    }
+    return acknowledgements;
+  }
+
+  /** Ends every load, because the device is gone. */
+  failAll(error: string): Acknowledgement[] {
+    const acknowledgements = this.pending.map(({ job }) => ({ job, ok: false, error }));
+    this.pending = [];
+    return acknowledgements;
+  }
+
+  private writeDirectly(
+    loads: readonly PageLoad[],
+    runs: readonly [number, number][],
+    commands: CommandList,
+  ): void {
+    const { ledger, buffers, host } = this.options;
+    commands.submit('before loads');
+    for (const [first, length] of runs) {
+      const { slot, page } = loads[first];
+      const { buffer, offset } = buffers.locate(page);
+      ledger.device.queue.writeBuffer(buffer, offset, host.view(slot, length));
+    }
+  }
+
+  private writePacked(loads: readonly PageLoad[], commands: CommandList): void {
+    const { ledger, buffers, host } = this.options;
+    const { pageBytes } = buffers;
+    for (let start = 0; start < loads.length; start += this.placesMax) {
+      const batch = loads.slice(start, start + this.placesMax);
+      // The batch before this one must have left the staging buffer.
+      if (start > 0) commands.submit('loads');
+      const slots = batch.map(({ slot }) => slot);
+      for (let i = 0; i < batch.length;) {
+        const length = host.runLength(slots, i);
+        this.packed.set(host.view(slots[i], length), i * pageBytes);
+        i += length;
+      }
+      ledger.device.queue.writeBuffer(this.staging!, 0, this.packed, 0, batch.length * pageBytes);
+      if (this.options.strategies.load === 'scatter') this.recordScatter(batch, commands);
+      else this.recordSpread(batch, commands);
+    }
+  }
+
+  private recordScatter(batch: readonly PageLoad[], commands: CommandList): void {
+    const { buffers, kernels } = this.options;
+    const pages = batch.map(({ page }) => page);
+    for (const [segment, which] of bySegment(pages, buffers)) {
+      kernels.move(commands, 'scatterPages', [this.staging!, segment.buffer], {
+        count: which.length,
+        source: (i) => which[i],
+        destination: (i) => pages[which[i]] - segment.firstPage,
+      });
+    }
+  }
+
+  private recordSpread(batch: readonly PageLoad[], commands: CommandList): void {
+    const { buffers } = this.options;
+    const { pageBytes, pagesPerSegment } = buffers;
+    const joins = (i: number) =>
+      batch[i].page === batch[i - 1].page + 1 && batch[i].page % pagesPerSegment !== 0;
+    forEachRun(batch.length, joins, (first, length) => {
+      const { buffer, offset } = buffers.locate(batch[first].page);
+      commands.copy(this.staging!, first * pageBytes, buffer, offset, length * pageBytes);
+    });
+  }
+
+  private joinsOnBothSides(loads: readonly PageLoad[]): (i: number) => boolean {
+    const { pagesPerSegment } = this.options.buffers;
+    const { slotsPerSegment } = this.options.host;
+    return (i) => {
+      const [last, next] = [loads[i - 1], loads[i]];
+      return (
+        next.page === last.page + 1 &&
+        next.slot === last.slot + 1 &&
+        next.page % pagesPerSegment !== 0 &&
+        next.slot % slotsPerSegment !== 0
+      );
+    };
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The ring of buffers through which pages leave the device. A buffer is filled by copies, mapped, read, unmapped and
+ * filled again; who gets which buffer when is `transfer/store-queue.ts`'s business.
+ */
+import { alignUp, MAP_ALIGNMENT, type BufferLedger } from './buffers.ts';
+import type { DeviceWatch, ScopeResult } from './device.ts';
+
+/** A filled buffer on its way to the host. Its fate is known once `settled`; null: mapped and right. */
+export interface Arrival {
+  readonly failure: Promise<string | null>;
+  settled: boolean;
+}
+
+interface StagingBuffer {
+  buffer: GPUBuffer;
+  bytesUsed: number;
+  mapped: boolean;
+}
+
+export class StagingRing {
+  private readonly ledger: BufferLedger;
+  private readonly watch: DeviceWatch;
+  private readonly bytes: number;
+  private readonly ring: StagingBuffer[];
+  private readonly mapping = new Set<Promise<unknown>>();
+
+  constructor(ledger: BufferLedger, watch: DeviceWatch, options: { buffers: number; bytes: number }) {
+    this.ledger = ledger;
+    this.watch = watch;
+    this.bytes = alignUp(options.bytes, MAP_ALIGNMENT);
+    this.ring = Array.from({ length: options.buffers }, (_, index) => ({
+      buffer: this.make(index),
+      bytesUsed: 0,
+      mapped: false,
+    }));
+  }
+
+  /** The buffer to copy into. */
+  buffer(index: number): GPUBuffer {
+    return this.ring[index].buffer;
+  }
+
+  /** Starts mapping what the submits so far have put into a buffer. `refused`: what came of those submits. */
+  map(index: number, bytesUsed: number, refused: ScopeResult): Arrival {
+    const staging = this.ring[index];
+    staging.bytesUsed = alignUp(bytesUsed, MAP_ALIGNMENT);
+    const mapping = this.watch.guard(staging.buffer.mapAsync(GPUMapMode.READ, 0, staging.bytesUsed)).then(
+      () => {
+        staging.mapped = true;
+        return null;
+      },
+      (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
+    );
+    const failure = Promise.all([mapping, refused]).then(([unmapped, error]) => error ?? unmapped);
+    const arrival: Arrival = { failure, settled: false };
+    const done = failure.then(() => {
+      arrival.settled = true;
+      this.mapping.delete(done);
+    });
+    this.mapping.add(done);
+    return arrival;
+  }
+
+  /** The bytes of a mapped buffer. They are gone after `release`. */
+  read(index: number): Uint8Array<ArrayBuffer> {
+    const { buffer, bytesUsed } = this.ring[index];
+    return new Uint8Array(buffer.getMappedRange(0, bytesUsed));
+  }
+
+  /** Back to the device, to be filled again. */
+  release(index: number): void {
+    const staging = this.ring[index];
+    if (staging.mapped) staging.buffer.unmap();
+    staging.mapped = false;
+  }
+
+  /** A buffer that failed to map is in no known state: a fresh one takes its place. */
+  replace(index: number): void {
+    const staging = this.ring[index];
+    this.ledger.destroy(staging.buffer);
+    staging.mapped = false;
+    staging.buffer = this.make(index);
+  }
+
+  /** Waits until no mapping is under way, and unmaps. */
+  async settle(): Promise<void> {
+    await Promise.all(this.mapping);
+    if (this.watch.lost !== null) return;
+    for (let index = 0; index < this.ring.length; index += 1) this.release(index);
+  }
+
+  private make(index: number): GPUBuffer {
+    return this.ledger.create(
+      `staging buffer ${index}`,
+      this.bytes,
+      GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    );
+  }
+}

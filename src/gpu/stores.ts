@@ -1,0 +1,223 @@
+/**
+ * Stores: pages to the host. `StoreQueue` says which page is read in which step and into which staging buffer; here
+ * the copies are recorded, and the bytes put into their slots once the acknowledgement is admitted.
+ */
+import type { TransferConfig } from '../config.ts';
+import { invariant } from '../errors.ts';
+import type { HostMemory } from '../host-memory.ts';
+import type { Acknowledgement, StepPlan } from '../schedule/step-plan.ts';
+import {
+  StoreQueue,
+  type StageCopy,
+  type StagedBatch,
+  type StoreCopy,
+  type StoreSubmission,
+} from '../transfer/store-queue.ts';
+import type { BufferLedger } from './buffers.ts';
+import type { CommandList } from './commands.ts';
+import type { DeviceWatch, ScopeResult } from './device.ts';
+import type { PageBuffers } from './page-buffers.ts';
+import { bySegment, type PageKernels } from './page-kernels.ts';
+import { forEachRun } from './runs.ts';
+import { StagingRing, type Arrival } from './staging.ts';
+import type { Strategies } from './strategies.ts';
+
+export interface StoresOptions {
+  readonly ledger: BufferLedger;
+  readonly watch: DeviceWatch;
+  readonly buffers: PageBuffers;
+  readonly kernels: PageKernels;
+  readonly transfer: TransferConfig;
+  readonly strategy: Strategies['store'];
+  readonly host: HostMemory;
+}
+
+export class Stores {
+  private readonly options: StoresOptions;
+  private readonly queue: StoreQueue;
+  private readonly ring: StagingRing;
+  private readonly overflow: GPUBuffer | null;
+  /** Where the gather kernel packs pages: a mappable buffer cannot be bound as storage. */
+  private readonly gathered: GPUBuffer | null;
+  private readonly arrivals = new Map<StagedBatch, Arrival>();
+
+  constructor(options: StoresOptions) {
+    const { ledger, watch, buffers, transfer, strategy } = options;
+    const { pageBytes } = buffers;
+    this.options = options;
+    this.queue = new StoreQueue({ ...transfer, pageBytes });
+    const stagedBytes = this.queue.pagesPerBuffer * pageBytes;
+    this.ring = new StagingRing(ledger, watch, { buffers: transfer.stagingBuffers, bytes: stagedBytes });
+    const { overflowPlaces } = this.queue;
+    const usage = GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    this.overflow =
+      overflowPlaces === 0 ? null : ledger.create('overflow buffer', overflowPlaces * pageBytes, usage);
+    this.gathered =
+      strategy === 'copy'
+        ? null
+        : ledger.create('gathered pages', stagedBytes, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);
+  }
+
+  get busy(): boolean {
+    return this.queue.busy;
+  }
+
+  /** Bytes read from pages so far, and how far the transfers lag behind. */
+  get depth(): StoreQueue['depth'] {
+    return this.queue.depth;
+  }
+
+  /** Parts 1 to 3 of a step. Records the copies in the order in which the queue gave out buffers and places. */
+  begin(plan: StepPlan, commands: CommandList): StoreSubmission {
+    const submission = this.queue.begin(plan);
+    const { copies } = submission;
+    forEachRun(
+      copies.length,
+      (i) => sameStagingBuffer(copies[i], copies[i - 1]),
+      (first, length) => {
+        this.recordGroup(copies.slice(first, first + length), commands);
+      },
+    );
+    return submission;
+  }
+
+  /** After the step's submits: starts mapping what they filled. `refused` tells whether the device took them. */
+  submitted(step: number, refused: ScopeResult): void {
+    for (const batch of this.queue.batches) {
+      if (batch.step !== step || this.arrivals.has(batch)) continue;
+      const bytesUsed = batch.copies.length * this.options.buffers.pageBytes;
+      this.arrivals.set(batch, this.ring.map(batch.buffer, bytesUsed, refused));
+    }
+  }
+
+  /** Part 8 of a step. */
+  end(plan: StepPlan): void {
+    this.queue.end(plan);
+  }
+
+  /** Part 9 of a step: admits the batches that are due, oldest first. */
+  async poll(step: number): Promise<Acknowledgement[]> {
+    const lag = this.options.transfer.acknowledgementLag;
+    const acknowledgements: Acknowledgement[] = [];
+    for (;;) {
+      const batch = this.queue.batches[0];
+      const arrival = batch && this.arrivals.get(batch);
+      if (!batch || !arrival) break;
+      if (lag === 'as-they-come' ? !arrival.settled : batch.step > step - lag) break;
+      const failure = await arrival.failure;
+      this.arrivals.delete(batch);
+      acknowledgements.push(...this.land(batch, failure));
+    }
+    return acknowledgements;
+  }
+
+  /** Ends every transfer, because the device is gone. */
+  failAll(failure: string): Acknowledgement[] {
+    this.arrivals.clear();
+    return this.queue.failAll(failure);
+  }
+
+  /** Waits for what is under way, without admitting it. */
+  settle(): Promise<void> {
+    return this.ring.settle();
+  }
+
+  private land(batch: StagedBatch, failure: string | null): Acknowledgement[] {
+    if (failure !== null) {
+      if (this.options.watch.lost === null) this.ring.replace(batch.buffer);
+      return this.queue.settleOldest(failure);
+    }
+    const { host, buffers } = this.options;
+    const { pageBytes } = buffers;
+    const bytes = this.ring.read(batch.buffer);
+    const copies = batch.copies.filter(({ job }) => this.queue.isLive(job));
+    const joins = (i: number) =>
+      copies[i].position === copies[i - 1].position + 1 &&
+      copies[i].slot === copies[i - 1].slot + 1 &&
+      copies[i].slot % host.slotsPerSegment !== 0;
+    forEachRun(copies.length, joins, (first, length) => {
+      const { position, slot } = copies[first];
+      // The view is taken here, behind the await, where the host memory cannot move any more.
+      host.view(slot, length).set(bytes.subarray(position * pageBytes, (position + length) * pageBytes));
+    });
+    this.ring.release(batch.buffer);
+    return this.queue.settleOldest(null);
+  }
+
+  /** A group is one overflow copy, or stage copies into consecutive positions of one staging buffer. */
+  private recordGroup(copies: readonly StoreCopy[], commands: CommandList): void {
+    const { pagesPerSegment } = this.options.buffers;
+    const joins = (i: number) => {
+      const [last, next] = [copies[i - 1], copies[i]];
+      if (isSpilled(last) || isSpilled(next)) return spillPlace(next) === spillPlace(last) + 1;
+      return next.page === last.page + 1 && next.page % pagesPerSegment !== 0;
+    };
+    const runs: [number, number][] = [];
+    forEachRun(copies.length, joins, (first, length) => runs.push([first, length]));
+    if (this.gathered !== null && runs.length > 1 && !copies.some(isSpilled)) {
+      this.recordGather(copies as readonly StageCopy[], commands);
+      return;
+    }
+    for (const [first, length] of runs) this.recordCopy(copies[first], length, commands);
+  }
+
+  private recordCopy(copy: StoreCopy, length: number, commands: CommandList): void {
+    const { buffers } = this.options;
+    const { pageBytes } = buffers;
+    const page = buffers.locate(copy.page);
+    if (copy.kind === 'overflow') {
+      commands.copy(
+        page.buffer,
+        page.offset,
+        this.overflowBuffer,
+        copy.place * pageBytes,
+        length * pageBytes,
+      );
+      return;
+    }
+    const spilled = copy.overflowPlace >= 0;
+    const source = spilled ? this.overflowBuffer : page.buffer;
+    const offset = spilled ? copy.overflowPlace * pageBytes : page.offset;
+    commands.copy(
+      source,
+      offset,
+      this.ring.buffer(copy.buffer),
+      copy.position * pageBytes,
+      length * pageBytes,
+    );
+  }
+
+  private recordGather(copies: readonly StageCopy[], commands: CommandList): void {
+    const { buffers, kernels } = this.options;
+    const { pageBytes } = buffers;
+    const pages = copies.map(({ page }) => page);
+    for (const [segment, which] of bySegment(pages, buffers)) {
+      kernels.move(commands, 'gatherPages', [segment.buffer, this.gathered!], {
+        count: which.length,
+        source: (i) => pages[which[i]] - segment.firstPage,
+        destination: (i) => which[i],
+      });
+    }
+    const { buffer, position } = copies[0];
+    const staging = this.ring.buffer(buffer);
+    commands.copy(this.gathered!, 0, staging, position * pageBytes, copies.length * pageBytes);
+  }
+
+  private get overflowBuffer(): GPUBuffer {
+    invariant(this.overflow !== null, 'a page was spilled without an overflow buffer');
+    return this.overflow;
+  }
+}
+
+/** Reads the overflow buffer, or writes it. */
+function isSpilled(copy: StoreCopy): boolean {
+  return copy.kind === 'overflow' || copy.overflowPlace >= 0;
+}
+
+function spillPlace(copy: StoreCopy): number {
+  return copy.kind === 'overflow' ? NaN : copy.overflowPlace;
+}
+
+function sameStagingBuffer(a: StoreCopy, b: StoreCopy): boolean {
+  return a.kind === 'stage' && b.kind === 'stage' && a.buffer === b.buffer && isSpilled(a) === isSpilled(b);
+}

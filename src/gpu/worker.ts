@@ -1,0 +1,246 @@
+/**
+ * The worker on a GPU: carries step plans out on the device that the caller brings along. The device stays the
+ * caller's; the buffers are the worker's, until `close`.
+ */
+import type { CacheConfig, TransferConfig } from '../config.ts';
+import { ConfigError, DeviceError } from '../errors.ts';
+import type { HostMemory } from '../host-memory.ts';
+import {
+  EMPTY_OUTCOME,
+  type Acknowledgement,
+  type StepOutcome,
+  type StepPlan,
+  type WitnessReport,
+  type Worker,
+} from '../schedule/step-plan.ts';
+import { checkPlan } from '../transfer/check-plan.ts';
+import type { StoreSubmission } from '../transfer/store-queue.ts';
+import { WORD_BYTES, type PageId } from '../units.ts';
+import { POISON_WORD } from '../witness/pattern.ts';
+import { alignUp, MAP_ALIGNMENT } from './buffers.ts';
+import { recordCopies } from './copy.ts';
+import { inErrorScopes, type AdapterFacts, type ScopeResult } from './device.ts';
+import { macrotask } from './macrotask.ts';
+import type { PageLocation } from './page-buffers.ts';
+import type { Strategies } from './strategies.ts';
+import { createParts, type WorkerParts } from './worker-parts.ts';
+import { recordZero } from './zero.ts';
+
+export interface WebGpuWorkerOptions {
+  /** Whatever the caller uses it for besides. Its limits bound what the worker can hold. */
+  readonly device: GPUDevice;
+  readonly cache: CacheConfig;
+  readonly transfer: TransferConfig;
+  /** Slots that stores fill and loads read, of `cache.pageBytes` each. `null`: plans carry no transfers. */
+  readonly host: HostMemory | null;
+  /** Whether plans' forward parts fill pages with the witness pattern and check them. */
+  readonly witness: boolean;
+  /** Ways of moving bytes that replace the defaults for the adapter. */
+  readonly strategies?: Partial<Strategies>;
+  /** What the defaults go by. Taken from the device where left out. */
+  readonly adapter?: AdapterFacts;
+  /** Upper bound on the bytes of one buffer of pages, below the device's own. For tests that want many segments. */
+  readonly segmentBytesMax?: number;
+}
+
+export class WebGpuWorker implements Worker {
+  readonly kind = 'webgpu';
+  readonly device: GPUDevice;
+  /** The ways of moving bytes that are in use. */
+  readonly strategies: Strategies;
+  private readonly options: WebGpuWorkerOptions;
+  private readonly parts: WorkerParts;
+  /** Poll phases run one after the other, also when steps overlap. */
+  private polls: Promise<unknown> = Promise.resolve();
+  /** A refusal by the device, as soon as it is known. */
+  private refusal: string | null = null;
+  private closing: Promise<void> | null = null;
+
+  /**
+   * Makes all buffers and compiles all kernels. Throws `ConfigError` or `DeviceError` that names what does not fit;
+   * nothing is left behind on the device then.
+   */
+  static async create(options: WebGpuWorkerOptions): Promise<WebGpuWorker> {
+    const { cache, host } = options;
+    if (host !== null && host.slotBytes !== cache.pageBytes) {
+      throw new ConfigError(
+        `slots of ${host.slotBytes} bytes cannot hold pages of ${cache.pageBytes} bytes; make them equal`,
+      );
+    }
+    return new WebGpuWorker(options, await createParts(options));
+  }
+
+  private constructor(options: WebGpuWorkerOptions, parts: WorkerParts) {
+    this.device = options.device;
+    this.options = options;
+    this.parts = parts;
+    this.strategies = parts.strategies;
+  }
+
+  get busy(): boolean {
+    return (this.parts.stores?.busy ?? false) || (this.parts.loads?.busy ?? false);
+  }
+
+  /** Bytes of all live buffers that the worker made. 0 after `close`. */
+  get liveBytes(): number {
+    return this.parts.ledger.liveBytes;
+  }
+
+  /** The same, by label of the buffer. */
+  get liveBytesByLabel(): Readonly<Record<string, number>> {
+    return this.parts.ledger.liveBytesByLabel;
+  }
+
+  /** The buffer that holds a page, and the page's byte offset in it. Throws `ConfigError` for a page that is not there. */
+  locate(page: PageId): PageLocation {
+    return this.parts.buffers.locate(page);
+  }
+
+  /**
+   * See `Worker`. Rejects with `DeviceError` once the device is lost and every transfer has been reported as failed,
+   * or once it has refused a step; with `InvariantError`, before anything is done, if the plan cannot be.
+   */
+  async execute(plan: StepPlan): Promise<StepOutcome> {
+    this.checkOpen();
+    checkPlan(plan, { pages: this.options.cache.pages, slots: this.options.host?.slots ?? 0 });
+    const { watch } = this.parts;
+    // Transfers that the loss cut short are reported once, with this step's own; from then on steps are refused.
+    if (watch.lost !== null) {
+      if (!this.busy) watch.check();
+      return this.failedOutcome(plan);
+    }
+    const submission = this.submit(plan);
+    const poll = this.polls.then(() => this.poll(plan, submission));
+    this.polls = poll.catch(() => undefined);
+    return poll;
+  }
+
+  async readPage(page: PageId): Promise<Uint8Array<ArrayBuffer>> {
+    this.checkOpen();
+    const { commands, ledger, watch } = this.parts;
+    watch.check();
+    const { buffer, offset } = this.locate(page);
+    const { pageBytes } = this.options.cache;
+    const size = alignUp(pageBytes, MAP_ALIGNMENT);
+    const readback = ledger.create('page read-back', size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+    try {
+      commands.copy(buffer, offset, readback, 0, pageBytes);
+      commands.submit('read a page');
+      await watch.guard(readback.mapAsync(GPUMapMode.READ));
+      return new Uint8Array(readback.getMappedRange().slice(0, pageBytes));
+    } finally {
+      ledger.destroy(readback);
+    }
+  }
+
+  /** See `Worker`. Offset and length must be multiples of 4: the device writes whole words. */
+  damagePage(page: PageId, byteOffset: number, bytes: Uint8Array): void {
+    this.checkOpen();
+    const { pageBytes } = this.options.cache;
+    const { buffer, offset } = this.locate(page);
+    if (byteOffset < 0 || byteOffset + bytes.length > pageBytes) {
+      throw new ConfigError(
+        `${bytes.length} bytes at ${byteOffset} leave page ${page} of ${pageBytes} bytes; use a smaller range`,
+      );
+    }
+    if (byteOffset % WORD_BYTES !== 0 || bytes.length % WORD_BYTES !== 0) {
+      throw new ConfigError(
+        `${bytes.length} bytes at ${byteOffset} are not whole words; read the page, and write multiples of ${WORD_BYTES}`,
+      );
+    }
+    this.device.queue.writeBuffer(buffer, offset + byteOffset, bytes.slice());
+  }
+
+  async readWitness(): Promise<WitnessReport> {
+    this.checkOpen();
+    const { commands, watch, witness } = this.parts;
+    watch.check();
+    return witness?.readReport(commands) ?? { mismatches: 0, checkedWords: 0, pages: [] };
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.finish();
+    return this.closing;
+  }
+
+  private async finish(): Promise<void> {
+    const { ledger, stores, witness, watch } = this.parts;
+    await this.polls;
+    await stores?.settle();
+    await witness?.settle();
+    await watch.guard(this.device.queue.onSubmittedWorkDone()).catch(() => undefined);
+    ledger.destroyAll();
+  }
+
+  private checkOpen(): void {
+    if (this.closing !== null) throw new DeviceError('the worker is closed; create a new one');
+    if (this.refusal !== null) throw new DeviceError(this.refusal);
+  }
+
+  /** Parts 1 to 8 of a step. Nothing here waits. */
+  private submit(plan: StepPlan): StoreSubmission | null {
+    const { stores, loads } = this.parts;
+    const { value, result } = inErrorScopes(this.device, () => this.record(plan));
+    void this.watchForRefusal(plan.step, result);
+    stores?.submitted(plan.step, result);
+    loads?.submitted(plan.loads, plan.step, result);
+    stores?.end(plan);
+    return value;
+  }
+
+  /** Parts 1 to 7. */
+  private record(plan: StepPlan): StoreSubmission | null {
+    const { commands, buffers, kernels, bounce, stores, loads, witness } = this.parts;
+    const { zeroing } = this.options.cache;
+    try {
+      const submission = stores?.begin(plan, commands) ?? null;
+      const fill = zeroing === 'poison' ? POISON_WORD : 0;
+      recordZero(plan.newPageIdsToZero, { commands, buffers, kernels, strategy: this.strategies.zero, fill });
+      recordCopies(plan.copies, { commands, buffers, kernels, strategy: this.strategies.copy, bounce });
+      loads?.issue(plan.loads, commands);
+      witness?.record(plan.forward, plan.step, commands);
+      commands.submit(`step ${plan.step}`);
+      return submission;
+    } catch (error) {
+      commands.discard();
+      throw error;
+    }
+  }
+
+  private async watchForRefusal(step: number, result: ScopeResult): Promise<void> {
+    const error = await result;
+    if (error === null || this.parts.watch.lost !== null) return;
+    this.refusal ??= `the device refused step ${step}: ${error}`;
+  }
+
+  /** Part 9. */
+  private async poll(plan: StepPlan, submission: StoreSubmission | null): Promise<StepOutcome> {
+    const { stores, loads, watch } = this.parts;
+    // Promises of the device settle between tasks; a loop over steps that never yields would wait for them forever.
+    if (this.options.transfer.acknowledgementLag === 'as-they-come' && this.busy) await macrotask();
+    const acknowledgements: Acknowledgement[] = [
+      ...(submission?.failed ?? []),
+      ...((await stores?.poll(plan.step)) ?? []),
+      ...((await loads?.poll(plan.step)) ?? []),
+    ];
+    if (watch.lost !== null) acknowledgements.push(...this.failTransfers(watch.lost));
+    return {
+      step: plan.step,
+      released: submission?.released ?? [],
+      flushed: submission?.flushed ?? [],
+      overflowedPages: submission?.overflowedPages ?? 0,
+      acknowledgements,
+    };
+  }
+
+  private failTransfers(error: string): Acknowledgement[] {
+    const { stores, loads } = this.parts;
+    return [...(stores?.failAll(error) ?? []), ...(loads?.failAll(error) ?? [])];
+  }
+
+  private failedOutcome(plan: StepPlan): StepOutcome {
+    const error = this.parts.watch.lost!;
+    const own = [...plan.stores, ...plan.loads].map(({ id }) => ({ job: id, ok: false, error }));
+    return { ...EMPTY_OUTCOME, step: plan.step, acknowledgements: [...this.failTransfers(error), ...own] };
+  }
+}

@@ -1,0 +1,105 @@
+/** The command as it is installed: built, started as a process, with real pipes and signals. */
+import { spawn } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ReplayResult } from '../../../src/cli/report.ts';
+import { HEADER, requestLine, temporaryFolder, type CliRun } from './run-cli.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+/** Inside the repository, so that the built code finds its dependencies. */
+const outDir = `${root}.cache/test-cli-${process.pid}`;
+const folder = temporaryFolder();
+
+beforeAll(async () => {
+  await build({
+    root,
+    configFile: `${root}vite.config.ts`,
+    logLevel: 'error',
+    build: { outDir, sourcemap: false },
+  });
+}, 60_000);
+
+afterAll(() => rmSync(outDir, { recursive: true, force: true }));
+
+interface Started extends CliRun {
+  readonly signal: NodeJS.Signals | null;
+}
+
+function start(argv: readonly string[], options: { onErr?: (pid: number) => void } = {}) {
+  const child = spawn(process.execPath, [`${outDir}/cli.js`, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const text = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => {
+    text.err += chunk.toString();
+    options.onErr?.(child.pid!);
+  });
+  const ended = new Promise<Started>((resolve) => {
+    child.on('close', (status, signal) => resolve({ status: status ?? -1, signal, ...text }));
+  });
+  return { child, ended };
+}
+
+describe('the built command', { timeout: 60_000 }, () => {
+  it('can be started by its name', async () => {
+    const child = spawn(`${outDir}/cli.js`, ['--version']);
+    const status = await new Promise((resolve) => child.on('close', resolve));
+    expect(status).toBe(0);
+  });
+
+  it('replays the sample that is inside it', async () => {
+    const { status, out } = await start(['replay', '--worker', 'simulated', '--limit', '30', '--json']).ended;
+    expect(status).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ requests: 30, mismatches: 0 });
+  });
+
+  it('tells bad input in one line', async () => {
+    const { status, err } = await start(['replay', '/no/such/file']).ended;
+    expect(status).toBe(2);
+    expect(err).toBe('pagefence: /no/such/file: file: expected a file that can be read, got no such file\n');
+  });
+
+  it('stops between two steps when it is interrupted, and reports what it did', async () => {
+    const lines = Array.from({ length: 20_000 }, (_, index) =>
+      requestLine(`r${index}`, [2 * index, 2 * index + 1]),
+    );
+    const file = folder.write('long.jsonl', [HEADER, 'a bad line', ...lines, ''].join('\n'));
+    let sent = false;
+    // The note on the bad line comes when all is read and the run is about to begin.
+    const { status, out, err } = await start(['replay', '--worker', 'simulated', '--skip-bad-lines', file], {
+      onErr: (pid) => {
+        if (!sent) process.kill(pid, 'SIGINT');
+        sent = true;
+      },
+    }).ended;
+    expect(status).toBe(130);
+    expect(err).toContain('stopping after this step');
+    expect(out).toContain('Ended early, the figures cover what was done: stopped on request');
+  });
+
+  it('ends quietly when nobody reads its output', async () => {
+    const { child, ended } = start(['replay', '--worker', 'simulated', '--limit', '3']);
+    child.stdout.destroy();
+    const { status, signal, err } = await ended;
+    expect({ status, signal }).toEqual({ status: 0, signal: null });
+    expect(err).not.toContain('pagefence:');
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('reports a full disk', async () => {
+    const command = `"$0" "$1" replay --worker simulated --limit 3 --json > /dev/full`;
+    const child = spawn('/bin/sh', ['-c', command, process.execPath, `${outDir}/cli.js`]);
+    let err = '';
+    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+    const status = await new Promise((resolve) => child.on('close', resolve));
+    expect(status).toBe(1);
+    expect(err).toMatch(/^pagefence: standard output could not be written \(ENOSPC/);
+  });
+
+  it('starts on policies without loading the GPU or the engine', async () => {
+    const { status, out } = await start(['replay', '--policy-only', '--capacity', '100', '--json']).ended;
+    expect(status).toBe(0);
+    expect((JSON.parse(out) as ReplayResult).blockReferences).toBe(6551);
+  });
+});
