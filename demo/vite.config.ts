@@ -1,13 +1,24 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** A page finds its adapter in the browser: what finds it elsewhere stays out of the bundle. */
+const browserAdapterOnly: Plugin = {
+  name: 'browser-adapter-only',
+  enforce: 'pre',
+  resolveId: (id, importer) =>
+    importer === here('../src/index.ts') && id === './runtime/acquire.ts'
+      ? here('../src/runtime/browser.ts')
+      : null,
+};
 
 export default defineConfig({
   root: here('.'),
   publicDir: here('public'),
   // Relative addresses: the build works from any folder of any web server.
   base: './',
+  plugins: [browserAdapterOnly],
   build: {
     outDir: here('../dist-demo'),
     emptyOutDir: true,
@@ -19,5 +30,4 @@ export default defineConfig({
       treeshake: { moduleSideEffects: (id) => id.startsWith(here('src/')) },
     },
   },
-  server: { fs: { allow: [here('..')] } },
 });

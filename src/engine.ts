@@ -267,6 +267,6 @@ export class Engine {
 /** Stands in for sampling: depends on the last token and the position, so equal prompts continue equally. */
 function mixedToken({ sequence }: Request): number {
   const { length } = sequence;
-  const last = sequence.tokens()[length - 1]!;
+  const last = sequence.tokens()[length - 1];
   return (Math.imul(last ^ (last >>> 15), 0x2c1b3c6d) + Math.imul(length, 0x297a2d39)) >>> 0;
 }

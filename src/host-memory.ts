@@ -59,8 +59,8 @@ export class HostMemory {
     let length = 1;
     while (
       from + length < slots.length &&
-      slots[from + length] === slots[from]! + length &&
-      slots[from + length]! % this.slotsPerSegment !== 0
+      slots[from + length] === slots[from] + length &&
+      slots[from + length] % this.slotsPerSegment !== 0
     ) {
       length += 1;
     }

@@ -39,6 +39,14 @@ export function formatRate(amount: number, seconds: number): string {
   return `${rate >= 10 ? formatCount(rate) : rate.toFixed(1)}/s`;
 }
 
+const FILES_SHOWN_MAX = 2;
+
+/** The names of files, or of the first where there are many. */
+export function filesText(files: readonly string[]): string {
+  if (files.length <= FILES_SHOWN_MAX) return files.join(', ');
+  return `${files[0]} and ${files.length - 1} more`;
+}
+
 /** Rows as lines. Columns are as wide as their widest cell, two spaces apart; those in `right` are flush right. */
 export function alignColumns(
   rows: readonly (readonly string[])[],

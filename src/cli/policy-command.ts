@@ -2,7 +2,7 @@
 import { BadLines } from '../trace/bad-lines.ts';
 import { REPLAY_POLICIES, replayPolicies, type PolicyResult } from '../trace/policy-replay.ts';
 import { readReferences } from '../trace/references.ts';
-import { alignColumns, formatCount, formatSeconds } from './format.ts';
+import { alignColumns, filesText, formatCount, formatSeconds } from './format.ts';
 import { writeText, type CliIo } from './io.ts';
 import type { ReplayCliOptions } from './replay-options.ts';
 import { openTraces, skippedNotes } from './traces.ts';
@@ -73,7 +73,7 @@ function policyText({
     policies.includes('min') ? 'min is the offline optimum: no policy gets more hits.' : '',
   ];
   return [
-    `${files.join(', ')}: ${formatCount(requests)} requests, ${formatCount(blockReferences)} block references, ` +
+    `${filesText(files)}: ${formatCount(requests)} requests, ${formatCount(blockReferences)} block references, ` +
       `${formatCount(unique)} distinct blocks`,
     '',
     'Hits over references, by blocks that the cache holds',

@@ -15,7 +15,7 @@ export interface ReplayCliOptions {
   readonly zeroing: 'always' | 'auto' | 'poison';
   readonly staging: number;
   readonly stagingBytes?: number;
-  readonly overflowBytes: number;
+  readonly overflowBytes?: number;
   readonly storeBytesPerStep: number;
   readonly acknowledgementLag: number | 'as-they-come';
   readonly fence: 'complete' | 'off';
@@ -38,6 +38,8 @@ const SAMPLE_HOST_SLOTS = 320;
 /** A slot of the host tier lies in one `ArrayBuffer`, and larger ones are refused by some engines. */
 const PAGE_BYTES_MAX = 2 ** 30;
 const STAGING_BYTES = 4 * 2 ** 20;
+const OVERFLOW_BYTES_MIN = 8 * 2 ** 20;
+const OVERFLOW_BYTES_MAX = 64 * 2 ** 20;
 
 /** Whole prompts in one step, up to this many tokens over all requests; longer ones go in chunks. */
 const TOKENS_PER_STEP = 262_144;
@@ -88,9 +90,9 @@ export function addReplayOptions(command: Command): Command {
       ),
       valued(
         '--overflow-bytes <n>',
-        'bytes of the buffer for flushes while all staging is full, 0: none',
+        'bytes of the buffer for flushes while all staging is full, 0: none (default: twice the pool, 8 to 64 MiB)',
         bytes({ min: 0, multipleOf: WORD_BYTES }),
-      ).default(8 * 2 ** 20, '8 MiB'),
+      ),
       valued(
         '--store-bytes-per-step <n>',
         'bytes of stores submitted in one step',
@@ -179,9 +181,10 @@ export function engineConfigOf(
       `--staging-bytes is ${stagingBytes}, less than one page of ${pageBytes} bytes (--page-bytes); raise it to that`,
     );
   }
+  const pages = options.poolPages ?? (trace.bundled ? SAMPLE_POOL_PAGES : POOL_PAGES);
   return {
     cache: {
-      pages: options.poolPages ?? (trace.bundled ? SAMPLE_POOL_PAGES : POOL_PAGES),
+      pages,
       pageBytes,
       tokensPerPage: trace.tokensPerPage,
       zeroing: options.zeroing,
@@ -196,11 +199,19 @@ export function engineConfigOf(
       storeBytesPerStep: options.storeBytesPerStep,
       stagingBuffers: options.staging,
       stagingBytes,
-      overflowBytes: options.overflowBytes,
+      overflowBytes: options.overflowBytes ?? overflowBytesFor(pages * pageBytes),
       acknowledgementLag: options.acknowledgementLag,
     },
     witness: options.witness,
   };
+}
+
+/**
+ * A prompt of the whole pool is flushed when the next one comes, while the prompt before it may still sit in the
+ * buffer. A multiple of 4, as the pool is.
+ */
+function overflowBytesFor(poolBytes: number): number {
+  return Math.min(Math.max(2 * poolBytes, OVERFLOW_BYTES_MIN), OVERFLOW_BYTES_MAX);
 }
 
 function valued(

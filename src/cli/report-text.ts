@@ -1,5 +1,13 @@
 /** The report of a replay for people. */
-import { alignColumns, formatBytes, formatCount, formatRate, formatSeconds, formatShare } from './format.ts';
+import {
+  alignColumns,
+  filesText,
+  formatBytes,
+  formatCount,
+  formatRate,
+  formatSeconds,
+  formatShare,
+} from './format.ts';
 import type { ReplayResult } from './report.ts';
 
 const PAGES_SHOWN_MAX = 8;
@@ -38,7 +46,7 @@ function runRows(result: ReplayResult): string[][] {
       ? 'lru'
       : "arc-tier, the host tier's ARC (ghosts re-enter T1; not the textbook's rule)";
   return [
-    ['trace', `${result.files.join(', ')}; blocks of ${formatCount(cache.tokensPerPage)} tokens`],
+    ['trace', `${filesText(result.files)}; blocks of ${formatCount(cache.tokensPerPage)} tokens`],
     ['worker', place],
     ['runtime', `${runtime} ${result.runtimeVersion}`],
     [

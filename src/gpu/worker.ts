@@ -54,6 +54,8 @@ export class WebGpuWorker implements Worker {
   private polls: Promise<unknown> = Promise.resolve();
   /** A refusal by the device, as soon as it is known. */
   private refusal: string | null = null;
+  /** Settled once it is known of every step so far whether the device took it. */
+  private verdicts: Promise<unknown> = Promise.resolve();
   private closing: Promise<void> | null = null;
 
   /**
@@ -127,6 +129,7 @@ export class WebGpuWorker implements Worker {
       commands.copy(buffer, offset, readback, 0, pageBytes);
       commands.submit('read a page');
       await watch.guard(readback.mapAsync(GPUMapMode.READ));
+      await this.checkSteps();
       return new Uint8Array(readback.getMappedRange().slice(0, pageBytes));
     } finally {
       ledger.destroy(readback);
@@ -155,7 +158,9 @@ export class WebGpuWorker implements Worker {
     this.checkOpen();
     const { commands, watch, witness } = this.parts;
     watch.check();
-    return witness?.readReport(commands) ?? { mismatches: 0, checkedWords: 0, pages: [] };
+    const report = await witness?.readReport(commands);
+    await this.checkSteps();
+    return report ?? { mismatches: 0, checkedWords: 0, pages: [] };
   }
 
   close(): Promise<void> {
@@ -177,11 +182,17 @@ export class WebGpuWorker implements Worker {
     if (this.refusal !== null) throw new DeviceError(this.refusal);
   }
 
+  /** What is read after a step that the device refused means nothing. */
+  private async checkSteps(): Promise<void> {
+    await this.parts.watch.guard(this.verdicts);
+    if (this.refusal !== null) throw new DeviceError(this.refusal);
+  }
+
   /** Parts 1 to 8 of a step. Nothing here waits. */
   private submit(plan: StepPlan): StoreSubmission | null {
     const { stores, loads } = this.parts;
     const { value, result } = inErrorScopes(this.device, () => this.record(plan));
-    void this.watchForRefusal(plan.step, result);
+    this.verdicts = Promise.all([this.verdicts, this.watchForRefusal(plan.step, result)]);
     stores?.submitted(plan.step, result);
     loads?.submitted(plan.loads, plan.step, result);
     stores?.end(plan);

@@ -134,13 +134,13 @@ export class SimulatedWorker implements Worker {
       return;
     }
     const source = copy.overflowPlace < 0 ? page : this.words(this.overflow, copy.overflowPlace);
-    this.words(this.staging[copy.buffer]!, copy.position).set(source);
+    this.words(this.staging[copy.buffer], copy.position).set(source);
   }
 
   private load({ id, slots, pages }: LoadJob, step: number): void {
     const failed = this.options.faults?.load?.(id) ?? false;
     if (!failed) {
-      for (let i = 0; i < pages.length; i += 1) this.bytesOf(pages[i]!).set(this.host.view(slots[i]!));
+      for (let i = 0; i < pages.length; i += 1) this.bytesOf(pages[i]).set(this.host.view(slots[i]));
     }
     const acknowledgement = failed ? { job: id, ok: false, error: 'made to fail' } : { job: id, ok: true };
     this.loads.push({ step, acknowledgement });
@@ -167,7 +167,7 @@ export class SimulatedWorker implements Worker {
       const failed = copies.some(({ job }) => this.options.faults?.store?.(job) ?? false);
       for (const { job, slot, position } of copies) {
         if (failed || !this.queue.isLive(job)) continue;
-        const words = this.words(this.staging[buffer]!, position);
+        const words = this.words(this.staging[buffer], position);
         this.host.view(slot).set(new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
       }
       acknowledgements.push(...this.queue.settleOldest(failed ? 'made to fail' : null));

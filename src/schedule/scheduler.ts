@@ -137,7 +137,7 @@ export class Scheduler {
   private scheduleRunning(pass: Pass): void {
     // Preemption shortens the list from its end, so it is walked by index.
     for (let i = 0; i < this.queues.running.length && pass.budget > 0; i += 1) {
-      const request = this.queues.running[i]!;
+      const request = this.queues.running[i];
       const newTokens = Math.min(request.sequence.length - request.computedTokens, pass.budget);
       if (newTokens <= 0) continue;
       while (!this.extend(request, newTokens, pass)) {
@@ -153,7 +153,7 @@ export class Scheduler {
     const { loaded, running } = this.queues;
     for (let i = 0; i < loaded.length;) {
       if (pass.budget === 0 || running.length >= this.config.maxRunning) return false;
-      const request = loaded[i]!;
+      const request = loaded[i];
       const newTokens = Math.min(request.sequence.length - request.computedTokens, pass.budget);
       if (this.extend(request, newTokens, pass)) {
         loaded.splice(i, 1);
@@ -173,7 +173,7 @@ export class Scheduler {
     const { waiting, running } = this.queues;
     for (let i = 0; i < waiting.length;) {
       if (pass.budget === 0 || running.length >= this.config.maxRunning) return;
-      const request = waiting[i]!;
+      const request = waiting[i];
       const hit = this.cache.lookup(request);
       const externalTokens = this.connector?.matchedTokens(request, hit.tokens) ?? 0;
       if (externalTokens === 'ask again') {

@@ -187,14 +187,14 @@ export class StoreQueue {
     const job: JobState = { id, unreleased: pages.length, outstanding: pages.length };
     this.jobs.set(id, job);
     for (let i = 0; i < pages.length; i += 1) {
-      this.queue.push({ job, page: pages[i]!, slot: slots[i]!, overflowPlace: -1 });
+      this.queue.push({ job, page: pages[i], slot: slots[i], overflowPlace: -1 });
     }
   }
 
   private submitInOrder(submission: Submission): void {
     let taken = 0;
     while (taken < this.queue.length && taken < this.pagesPerStep) {
-      if (!this.stage(this.queue[taken]!, submission)) break;
+      if (!this.stage(this.queue[taken], submission)) break;
       taken += 1;
     }
     if (taken > 0) this.queue = this.queue.slice(taken);

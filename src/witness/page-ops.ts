@@ -71,8 +71,8 @@ function addOps(
     const rowStart = Math.max(start - pageStart, 0);
     const rowEnd = Math.min(end - pageStart, tokensPerPage);
     list.push(
-      pages[index]!,
-      pageSeeds[index]!,
+      pages[index],
+      pageSeeds[index],
       firstToken + pageStart,
       wordsOfRows(rowStart, pageWords, tokensPerPage),
       wordsOfRows(rowEnd, pageWords, tokensPerPage),

@@ -1,5 +1,5 @@
 /** Each page kernel against its twin, on sizes where index arithmetic goes wrong. */
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { bySegment } from '../../src/gpu/page-kernels.ts';
 import { recordCopies } from '../../src/gpu/copy.ts';
 import { recordZero } from '../../src/gpu/zero.ts';

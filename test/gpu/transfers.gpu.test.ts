@@ -102,13 +102,16 @@ describe('stores', () => {
             // The second half keeps its neighbours.
             i < PAGES / 2 ? slots[i + 1] : i + 1,
           ]).filter(([, slot], i, all) => all.findIndex((move) => move[1] === slot) === i);
-          await worker.execute(plan(1, { stores: [store(1, moves.slice(0, 15)), store(2, moves.slice(15))] }));
+          await worker.execute(
+            plan(1, { stores: [store(1, moves.slice(0, 15)), store(2, moves.slice(15))] }),
+          );
           const acknowledgements = await drain(worker, 2);
           expect(acknowledgements).toEqual([
             { job: 1, ok: true },
             { job: 2, ok: true },
           ]);
-          for (const [page, slot] of moves) expectBytes(host.view(slotId(slot)), bytesOf(page), `slot ${slot}`);
+          for (const [page, slot] of moves)
+            expectBytes(host.view(slotId(slot)), bytesOf(page), `slot ${slot}`);
         });
       });
     }
@@ -204,8 +207,17 @@ describe('loads', () => {
         await withWorker({ options: { strategies: { load, directWritesMax } } }, async ({ worker, host }) => {
           for (let slot = 0; slot < PAGES; slot += 1) host.view(slotId(slot)).set(bytesOf(PAGES - 1 - slot));
           const pages = shuffled(PAGES - 1).map((page) => page + 1);
-          const scattered = store(1, pages.slice(0, 20).map((page, i) => [page, i]));
-          const neighbours = store(2, pages.slice(20).sort((a, b) => a - b).map((page, i) => [page, 20 + i]));
+          const scattered = store(
+            1,
+            pages.slice(0, 20).map((page, i) => [page, i]),
+          );
+          const neighbours = store(
+            2,
+            pages
+              .slice(20)
+              .sort((a, b) => a - b)
+              .map((page, i) => [page, 20 + i]),
+          );
           await worker.execute(plan(1, { loads: [scattered, neighbours] }));
           expect(await drain(worker, 2)).toEqual([
             { job: 1, ok: true },
@@ -223,26 +235,29 @@ describe('loads', () => {
 
     it(`by ${load}: a load lands behind the zeroing and the copies of its step and of earlier ones`, async () => {
       for (const zero of ['kernel', 'clear'] as const) {
-        await withWorker({ options: { strategies: { load, zero, directWritesMax: 0 } } }, async ({ worker, host }) => {
-          host.view(slotId(3)).set(bytesOf(30));
-          host.view(slotId(5)).set(bytesOf(31));
-          const loads = (id: number, moves: [number, number][]) => ({ loads: [store(id, moves)] });
-          void worker.execute(plan(1, { newPageIdsToZero: [pageId(2)] }));
-          void worker.execute(plan(2, loads(1, [[2, 3]])));
-          await worker.execute(
-            plan(3, {
-              newPageIdsToZero: [pageId(4), pageId(6)],
-              copies: [{ source: pageId(7), destination: pageId(4) }],
-              ...loads(2, [
-                [4, 5],
-                [6, 3],
-              ]),
-            }),
-          );
-          expectBytes(await worker.readPage(pageId(2)), bytesOf(30), 'page 2');
-          expectBytes(await worker.readPage(pageId(4)), bytesOf(31), 'page 4');
-          expectBytes(await worker.readPage(pageId(6)), bytesOf(30), 'page 6');
-        });
+        await withWorker(
+          { options: { strategies: { load, zero, directWritesMax: 0 } } },
+          async ({ worker, host }) => {
+            host.view(slotId(3)).set(bytesOf(30));
+            host.view(slotId(5)).set(bytesOf(31));
+            const loads = (id: number, moves: [number, number][]) => ({ loads: [store(id, moves)] });
+            void worker.execute(plan(1, { newPageIdsToZero: [pageId(2)] }));
+            void worker.execute(plan(2, loads(1, [[2, 3]])));
+            await worker.execute(
+              plan(3, {
+                newPageIdsToZero: [pageId(4), pageId(6)],
+                copies: [{ source: pageId(7), destination: pageId(4) }],
+                ...loads(2, [
+                  [4, 5],
+                  [6, 3],
+                ]),
+              }),
+            );
+            expectBytes(await worker.readPage(pageId(2)), bytesOf(30), 'page 2');
+            expectBytes(await worker.readPage(pageId(4)), bytesOf(31), 'page 4');
+            expectBytes(await worker.readPage(pageId(6)), bytesOf(30), 'page 6');
+          },
+        );
       }
     });
   }
@@ -348,7 +363,9 @@ describe('what a worker refuses', () => {
         [{ stores: [store(1, [[1, PAGES]])] }, /slot 40 .*not one of the host memory's 40 slots/],
       ];
       for (const [parts, message] of bad) {
-        const attempt = worker.execute(plan(1, { ...parts, newPageIdsToZero: parts?.newPageIdsToZero ?? [pageId(5)] }));
+        const attempt = worker.execute(
+          plan(1, { ...parts, newPageIdsToZero: parts?.newPageIdsToZero ?? [pageId(5)] }),
+        );
         await expect(attempt).rejects.toThrow(message);
         await expect(attempt).rejects.toBeInstanceOf(InvariantError);
       }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { DeviceWatch } from '../../src/gpu/device.ts';
 import { WitnessKernels } from '../../src/gpu/witness.ts';
-import { witnessCheck, witnessFill } from '../../src/reference/kernels/index.ts';
+import { witnessCheck, witnessFill, type WitnessFindings } from '../../src/reference/kernels/index.ts';
 import type { ForwardRequest } from '../../src/schedule/step-plan.ts';
 import { pageId, requestId, WORD_BYTES } from '../../src/units.ts';
 import { witnessOps, type PageShape } from '../../src/witness/page-ops.ts';
@@ -51,12 +51,16 @@ function forward({ tokensPerPage: t }: Shape): ForwardRequest[] {
 interface Rig extends Pool {
   readonly witness: WitnessKernels;
   /** Overwrites one word on the device and on the twin. */
-  write(page: number, word: number, value: number): void;
+  readonly write: (page: number, word: number, value: number) => void;
   /** Carries the requests out on the device and on the twin, and returns the twin's mismatches. */
-  step(requests: readonly ForwardRequest[], step: number): { mismatches: number; pages: readonly number[] };
+  readonly step: (requests: readonly ForwardRequest[], step: number) => WitnessFindings;
 }
 
-async function withWitness(shape: Shape, body: (rig: Rig) => Promise<void>, drainWords?: number): Promise<void> {
+async function withWitness(
+  shape: Shape,
+  body: (rig: Rig) => Promise<void>,
+  drainWords?: number,
+): Promise<void> {
   await withDevice(async (device) => {
     const pool = await makePool(device, shape);
     const { ledger, buffers, commands, expected } = pool;
@@ -117,7 +121,10 @@ describe('damage', () => {
       expect(step(before, 1).mismatches).toBe(0);
       write(2, 17, expected[2 * 64 + 17] ^ 0x100);
       expect(step(after, 2).mismatches).toBe(1);
-      expect(await witness.readReport(commands)).toMatchObject({ mismatches: 1, pages: [{ page: 2, step: 2 }] });
+      expect(await witness.readReport(commands)).toMatchObject({
+        mismatches: 1,
+        pages: [{ page: 2, step: 2 }],
+      });
       expectBytes(await read(), expected, 'pool');
     });
   });

@@ -10,7 +10,8 @@ const prompt = fc
   );
 
 /** A choice of a running request in one of `n` steps. */
-const oneIn = (n: number): fc.Arbitrary<number | null> => fc.option(fc.nat(5), { freq: n - 1, nil: null });
+const oneIn = (n: number): fc.Arbitrary<number | null> =>
+  fc.oneof({ weight: n - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(5) });
 
 const command: fc.Arbitrary<Command> = fc.record({
   arrival: fc.option(prompt, { freq: 2, nil: null }),

@@ -124,7 +124,7 @@ describe('pages that somebody still reads or writes', () => {
     await runAlone(world, 'pushes it out', prompt(100, 16));
     world.engine.add({ id: 'again', tokens: [...prompt(0, 8), 1] });
     const admitted = await world.engine.step();
-    const destinations = admitted.plan.loads[0]!.pages;
+    const destinations = admitted.plan.loads[0].pages;
     expect(admitted.plan.newPageIdsToZero).toEqual([]);
     let zeroed: readonly number[] = [];
     while (world.engine.hasWork) {

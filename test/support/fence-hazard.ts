@@ -64,10 +64,10 @@ export async function provokeHazard(
   const promptOfB = prompt(900, 6);
   engine.add({ id: 'A', tokens: promptOfA });
   const first = await engine.step();
-  const rowsOfA = patternOf(first.plan.forward[0]!.pageSeeds[1]!, promptOfA.slice(4));
+  const rowsOfA = patternOf(first.plan.forward[0].pageSeeds[1], promptOfA.slice(4));
   engine.add({ id: 'B', tokens: promptOfB });
   const second = await engine.step();
-  const rowsOfB = patternOf(second.plan.forward[0]!.pageSeeds[1]!, promptOfB.slice(4));
+  const rowsOfB = patternOf(second.plan.forward[0].pageSeeds[1], promptOfB.slice(4));
   await engine.drain();
   const slot = world.slot(1);
   engine.add({ id: 'A again', tokens: [...promptOfA, 7] });
@@ -88,13 +88,13 @@ export async function provokeHazard(
     },
     acknowledgedInClaim: second.outcome.acknowledgements.length,
     mismatchesOnHit: (await worker.readWitness()).mismatches,
-    hostHitTokens: again!.hitTokens.host,
+    hostHitTokens: again.hitTokens.host,
   };
 }
 
 function patternOf(seed: number, tokens: readonly number[]): Uint32Array {
   const wordsPerRow = PAGE_WORDS / PAGE_TOKENS;
   return Uint32Array.from({ length: tokens.length * wordsPerRow }, (_, word) =>
-    witnessWord(seed, tokens[Math.floor(word / wordsPerRow)]!, word),
+    witnessWord(seed, tokens[Math.floor(word / wordsPerRow)], word),
   );
 }

@@ -25,6 +25,6 @@ export class Random {
   }
 
   pick<T>(items: readonly T[]): T {
-    return items[this.between(0, items.length - 1)]!;
+    return items[this.between(0, items.length - 1)];
   }
 }

@@ -17,8 +17,8 @@ export interface World {
   readonly engine: Engine;
   readonly worker: Worker;
   readonly host: HostMemory;
-  slot(index: number): Uint32Array;
-  page(index: number): Promise<Uint32Array>;
+  readonly slot: (index: number) => Uint32Array;
+  readonly page: (index: number) => Promise<Uint32Array>;
 }
 
 /** The simulated worker for `makeWorld`. */

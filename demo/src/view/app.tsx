@@ -60,13 +60,13 @@ export function App({ session }: { session: Session }) {
           <Truth look={look} trace={trace} fence={applied.fence} />
           {look && <PageMap view={look.view} theme={theme} selecting={selecting} />}
           {look && <HostMap view={look.view} theme={theme} selecting={selecting} />}
+          {look && <Counters look={look} trace={trace} />}
         </div>
         <div class="column narrow">
           <Traces session={session} state={state} />
           <Facts look={look} trace={trace} selection={selecting.selection} />
           {look && <Requests requests={look.view.requests} trace={trace} />}
           {look && <Staging view={look.view} />}
-          {look && <Counters look={look} trace={trace} />}
           <SettingsForm session={session} state={state} />
         </div>
       </div>

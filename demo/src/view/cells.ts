@@ -232,7 +232,7 @@ function dot(context: Context, box: Box, colour: string): void {
   context.strokeStyle = colour;
   context.lineWidth = Math.max(1, size / 22);
   context.beginPath();
-  context.ellipse(x + size * 0.19, y + size * 0.21, size * 0.075, size * 0.11, 0, 0, 2 * Math.PI);
+  context.ellipse(x + size * 0.2, y + size * 0.24, size * 0.09, size * 0.14, 0, 0, 2 * Math.PI);
   context.stroke();
 }
 

@@ -16,6 +16,11 @@ export function Counters({ look, trace }: { look: Look; trace: LoadedTrace | nul
       {count(part)} <small>{percent(part, blockReferences)}</small>
     </>
   );
+  const sized = (jobs: number, size: number) => (
+    <>
+      {count(jobs)} <small>{bytes(size)}</small>
+    </>
+  );
   return (
     <section class="panel counters" aria-labelledby="counters-title">
       <h2 id="counters-title">Counters</h2>
@@ -57,14 +62,14 @@ export function Counters({ look, trace }: { look: Look; trace: LoadedTrace | nul
         <Group
           title="Transfers"
           rows={[
-            ['stores', 'stores', `${count(statistics.stores)}, ${bytes(statistics.bytesStored)}`],
+            ['stores', 'stores', sized(statistics.stores, statistics.bytesStored)],
             [
               'stores-failed',
               'stores that failed',
               count(statistics.storesFailed),
               'There was no room to keep their pages; nothing was published.',
             ],
-            ['loads', 'loads', `${count(statistics.loads)}, ${bytes(statistics.bytesLoaded)}`],
+            ['loads', 'loads', sized(statistics.loads, statistics.bytesLoaded)],
           ]}
         />
         <Group

@@ -56,14 +56,14 @@ export function SettingsForm({ session, state }: { session: Session; state: Sess
         </select>
       </label>
       <label>
-        <span>Pages live on</span>
+        <span>Worker</span>
         <select
           name="worker"
           value={draft.worker}
           onChange={(event) => session.change({ worker: event.currentTarget.value as RunSettings['worker'] })}
         >
-          <option value="auto">WebGPU, if there is one</option>
-          <option value="simulated">the simulated worker</option>
+          <option value="auto">WebGPU, or simulated</option>
+          <option value="simulated">simulated</option>
         </select>
       </label>
       <p class="apply">

@@ -25,7 +25,7 @@ export interface Pool {
   /** What the pool holds at first: the twin's copy. */
   readonly expected: Uint32Array;
   /** What the device holds. */
-  read(): Promise<Uint32Array>;
+  readonly read: () => Promise<Uint32Array>;
 }
 
 /** Every word tells its place, and none is zero. */

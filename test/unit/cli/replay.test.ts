@@ -144,6 +144,15 @@ describe('the bundled sample', { timeout: 60_000 }, () => {
     expect(config.transfer.stagingBytes).toBe(5 * 2 ** 20);
   });
 
+  it('has room for flushes of twice the pool, from 8 to 64 MiB', async () => {
+    const sizes = [];
+    for (const pages of ['96', '4096', '40960']) {
+      const { config } = await jsonOf('--pool-pages', pages, '--limit', '1', '--no-witness');
+      sizes.push(config.transfer.overflowBytes / 2 ** 20);
+    }
+    expect(sizes).toEqual([8, 32, 64]);
+  });
+
   it('runs without a host tier', async () => {
     const { status, out } = await simulated('--host-slots', '0', '--limit', '10');
     expect(status).toBe(0);

@@ -117,7 +117,7 @@ describe('a flush', () => {
     stores.end(quiet(0, [], [store(0, 1), store(1, 2, 3), store(2, 4)]));
     const { failed, released, flushed } = stores.begin(quiet(1, [1]));
     expect(failed).toMatchObject([{ job: 1, ok: false }]);
-    expect(failed[0]!.error).toMatch(/overflow buffer/);
+    expect(failed[0].error).toMatch(/overflow buffer/);
     expect([ids(released), ids(flushed)]).toEqual([[0], []]);
     expect(stores.isLive(jobId(1))).toBe(false);
     expect(stores.depth).toEqual({ queuedPages: 1, overflowPages: 0, freeBuffers: 0 });

@@ -1,0 +1,110 @@
+/** The demo built and served from a folder below the root, and a Chromium to open it in. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { build, preview } from 'vite';
+import { findBrowser, launchOptions } from '../../src/runtime/chromium.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const DEMO_CONFIG = join(ROOT, 'demo/vite.config.ts');
+export const SCREENSHOTS = join(ROOT, 'test-results/demo');
+
+export interface Site {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** As a user would put it on a web server: the built files, in some folder. */
+export async function buildAndServe(): Promise<Site> {
+  const root = await mkdtemp(join(tmpdir(), 'pagefence-demo-'));
+  await build({
+    configFile: DEMO_CONFIG,
+    logLevel: 'error',
+    build: { outDir: join(root, 'some/folder'), emptyOutDir: true },
+  });
+  const server = await preview({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    build: { outDir: '.' },
+    preview: { port: 0, host: '127.0.0.1' },
+  });
+  const address = server.httpServer.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/some/folder/`,
+    close: async () => {
+      await server.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** With WebGPU on a software adapter, or with none at all. */
+export async function launch(): Promise<Browser> {
+  const found = await findBrowser();
+  if (found === undefined) throw new Error('no browser found');
+  await mkdir(SCREENSHOTS, { recursive: true });
+  return chromium.launch(launchOptions(found));
+}
+
+export interface OpenedDemo {
+  readonly page: Page;
+  /** Errors and warnings of the console, and exceptions that nobody caught. */
+  readonly complaints: string[];
+  attribute(name: string): Promise<string>;
+  status(): Promise<string>;
+  mismatches(): Promise<number>;
+  /** Waits until `data-status` is one of these. */
+  until(...statuses: string[]): Promise<void>;
+  press(button: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface OpenOptions extends BrowserContextOptions {
+  /** Runs in the page before anything else. */
+  readonly before?: () => void;
+}
+
+export async function openDemo(
+  browser: Browser,
+  url: string,
+  options: OpenOptions = {},
+): Promise<OpenedDemo> {
+  const { before, ...context } = options;
+  const opened = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...context });
+  const page = await opened.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  if (before) await page.addInitScript(before);
+  await page.goto(url);
+  const main = page.locator('main');
+  const attribute = async (name: string) => (await main.getAttribute(`data-${name}`)) ?? '';
+  return {
+    page,
+    complaints,
+    attribute,
+    status: () => attribute('status'),
+    mismatches: async () => Number(await attribute('mismatches')),
+    until: async (...statuses) => {
+      await page.locator(statuses.map((status) => `main[data-status="${status}"]`).join(', ')).waitFor();
+    },
+    press: (button) => page.getByRole('button', { name: button, exact: true }).click(),
+    close: () => opened.close(),
+  };
+}
+
+/** A trace in the own format, as text. */
+export function traceText(lines: readonly Record<string, unknown>[]): string {
+  const header = { format: 'pagefence-trace', version: 1, block_tokens: 16 };
+  return [header, ...lines].map((line) => JSON.stringify(line)).join('\n');
+}
+
+export function request(id: string, blocks: readonly number[]): Record<string, unknown> {
+  return { id, prompt_tokens: blocks.length * 16 + 3, output_tokens: 4, blocks };
+}
