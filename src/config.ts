@@ -118,8 +118,7 @@ export function parseConfig<Schema extends z.ZodType>(
   if (result.success) return result.data;
   const problems = result.error.issues.map((issue) => {
     const field = issue.path.join('.') || what;
-    const value =
-      issue.input === undefined || typeof issue.input === 'object' ? '' : ` (got ${String(issue.input)})`;
+    const value = issue.input === undefined ? '' : ` (got ${JSON.stringify(issue.input)})`;
     return `${field}: ${issue.message}${value}`;
   });
   throw new ConfigError(`${what} is not usable. ${problems.join('; ')}`);

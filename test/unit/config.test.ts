@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { engineConfigSchema, parseConfig } from '../../src/config.ts';
+import { ConfigError } from '../../src/errors.ts';
+
+const cache = { pages: 8, pageBytes: 64, tokensPerPage: 4 };
+const parse = (input: unknown) => parseConfig(engineConfigSchema, input, 'engine configuration');
+
+describe('an engine configuration', () => {
+  it('needs the pool alone; everything else has a default', () => {
+    const config = parse({ cache });
+    expect(config.cache).toMatchObject({ zeroing: 'always', prefixCaching: true, salt: '' });
+    expect(config.offload).toEqual({ slots: 0, policy: 'lru', fence: 'complete' });
+    expect(config.transfer.acknowledgementLag).toBe(2);
+    expect(config.witness).toBe(true);
+  });
+
+  it.each([
+    [{ cache: { ...cache, pageBytes: 6 } }, /cache\.pageBytes: .*multiple of 4.*got 6/],
+    [{ cache: { ...cache, pageBytes: 0 } }, /cache\.pageBytes: .*got 0/],
+    [{ cache: { ...cache, pages: 1 } }, /cache\.pages: .*>=2.*got 1/],
+    [{ cache: { ...cache, pages: 2.5 } }, /cache\.pages: .*int.*got 2\.5/],
+    [{ cache: { ...cache, tokensPerPage: -1 } }, /cache\.tokensPerPage: .*got -1/],
+    [{ cache: { ...cache, tokensPerPage: '4' } }, /cache\.tokensPerPage: .*number.*got "4"/],
+    [{ cache, offload: { slots: 4, policy: 'mru' } }, /offload\.policy: .*"lru"\|"arc-tier".*got "mru"/],
+    [{ cache, offload: { slots: -4 } }, /offload\.slots: .*got -4/],
+    [{ cache, offload: { fence: 'on' } }, /offload\.fence: .*complete.*got "on"/],
+    [
+      { cache, transfer: { stagingBytes: 32 } },
+      /transfer\.stagingBytes: 32 cannot hold one page of 64 bytes/,
+    ],
+    [{ cache, transfer: { stagingBuffers: 0 } }, /transfer\.stagingBuffers: .*got 0/],
+    [{ cache, transfer: { acknowledgementLag: 0 } }, /transfer\.acknowledgementLag: .*got 0/],
+    [{ cache, colour: 'red' }, /colour/],
+    [{ cache: { ...cache, pageBytes: 2 ** 24, tokensPerPage: 2 ** 12 } }, /tokensPerPage: 4096 tokens times/],
+    [{}, /cache: .*expected object/],
+    [null, /engine configuration: .*expected object/],
+  ])('%j is refused by name', (input, message) => {
+    expect(() => parse(input)).toThrow(ConfigError);
+    expect(() => parse(input)).toThrow(message);
+  });
+});
