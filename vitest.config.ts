@@ -12,6 +12,8 @@ const unit: TestProjectInlineConfiguration = {
     pool: 'forks',
     maxWorkers: 2,
     include: ['test/{unit,property,simulation}/**/*.test.ts'],
+    // A busy machine is no failure; nothing here asserts a time.
+    testTimeout: 120_000,
   },
 };
 
@@ -29,7 +31,7 @@ const native = (name: 'node' | 'deno'): TestProjectInlineConfiguration => ({
   },
 });
 
-/** The same files in Chromium, and the tests of the demo's page. Left out where there is no browser to start. */
+/** The same files in Chromium, and the demo's page. Left out where there is no browser to start. */
 async function browser(): Promise<TestProjectInlineConfiguration[]> {
   const found = await findBrowser();
   if (found === undefined) return [];
@@ -38,7 +40,7 @@ async function browser(): Promise<TestProjectInlineConfiguration[]> {
       test: {
         name: 'browser',
         maxWorkers: 1,
-        include: [...gpuTests, 'test/demo/**/*.browser.test.{ts,tsx}'],
+        include: gpuTests,
         testTimeout: 60_000,
         hookTimeout: 60_000,
         sequence: { groupOrder: 2 },
@@ -49,6 +51,18 @@ async function browser(): Promise<TestProjectInlineConfiguration[]> {
           provider: playwright({ launchOptions: launchOptions(found) }),
           instances: [{ browser: 'chromium' }],
         },
+      },
+    },
+    {
+      test: {
+        name: 'demo',
+        environment: 'node',
+        pool: 'forks',
+        maxWorkers: 1,
+        include: ['test/demo/**/*.e2e.test.ts'],
+        testTimeout: 60_000,
+        hookTimeout: 120_000,
+        sequence: { groupOrder: 3 },
       },
     },
   ];

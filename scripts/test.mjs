@@ -2,7 +2,7 @@
  * npm test: the unit tests, then the GPU tests in every WebGPU runtime that this machine has.
  *
  *   npm test                                       everything
- *   npm test -- --runtime node                     one of unit, node, browser, deno; may be repeated
+ *   npm test -- --runtime node                     one of unit, node, browser, deno, demo; may be repeated
  *   npm test -- --runtime unit test/unit/runtime   what follows goes to Vitest
  *
  * With CI=true a missing runtime is a failure.
@@ -21,9 +21,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const results = join(root, 'test-results');
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 
-/** @typedef {'unit' | 'node' | 'browser' | 'deno'} RuntimeName */
+/** @typedef {'unit' | 'node' | 'browser' | 'deno' | 'demo'} RuntimeName */
 /** @type {RuntimeName[]} */
-const runtimes = ['unit', 'node', 'browser', 'deno'];
+const runtimes = ['unit', 'node', 'browser', 'deno', 'demo'];
 
 /** @param {readonly string[]} parameters */
 function parse(parameters) {
@@ -71,6 +71,8 @@ const find = {
     const adapter = denoAdapter(deno);
     return { program: deno, prefix: ['run', '-A'], adapter, found: adapter };
   },
+  // The demo's page, driven from Node in the same browser.
+  demo: (machine) => find.browser(machine),
 };
 
 /**

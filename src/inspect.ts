@@ -38,8 +38,8 @@ export interface PageView {
   readonly zeroed: boolean;
   readonly computed: boolean;
   readonly loaded: boolean;
-  /** The log says that its bytes are not those of its key. False without a transfer log. */
-  readonly wrong: boolean;
+  /** Its bytes may not be those of its key: see `TransferLog`. False without a transfer log. */
+  readonly suspect: boolean;
 }
 
 /** `writing`: reserved, its bytes are on their way. `pinned`: ready, and a load reads it. */
@@ -51,8 +51,8 @@ export interface SlotView {
   readonly key: PrefixKey | null;
   /** Loads that read it. */
   readonly readers: number;
-  /** The log says that its bytes are not those of its key. False without a transfer log. */
-  readonly wrong: boolean;
+  /** Its bytes may not be those of its key: see `TransferLog`. False without a transfer log. */
+  readonly suspect: boolean;
 }
 
 export interface RequestView {
@@ -186,7 +186,7 @@ function pageViews({ engine, requests, jobs, last, transfers }: PageSources): Pa
       zeroed: zeroed.has(id),
       computed: computed.has(id),
       loaded: loaded.has(id),
-      wrong: transfers?.wrongPages.has(id) ?? false,
+      suspect: transfers?.suspectPages.has(id) ?? false,
     };
   });
 }
@@ -203,12 +203,12 @@ function slotViews({ config, connector }: Engine, transfers: TransferLog | null)
     state: 'free',
     key: null,
     readers: 0,
-    wrong: false,
+    suspect: false,
   }));
   for (const { key, slot, references } of connector.manager.entries()) {
     const state = references < 0 ? 'writing' : references === 0 ? 'ready' : 'pinned';
-    const wrong = transfers?.wrongSlots.has(slot) ?? false;
-    views[slot] = { id: slot, state, key, readers: Math.max(references, 0), wrong };
+    const suspect = transfers?.suspectSlots.has(slot) ?? false;
+    views[slot] = { id: slot, state, key, readers: Math.max(references, 0), suspect };
   }
   return views;
 }

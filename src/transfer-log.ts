@@ -16,8 +16,8 @@ interface StorePage {
   readonly page: PageId;
   readonly slot: SlotId;
   isRead: boolean;
-  /** Somebody wrote the page before it was read, or it was wrong already: the slot gets bytes that are not its key's. */
-  isWrong: boolean;
+  /** Somebody wrote the page before it was read, or it was suspect already. */
+  isSuspect: boolean;
 }
 
 /** The staging ring and the queue before it, after the last recorded step. */
@@ -41,10 +41,11 @@ export class TransferLog {
   readonly #queue: StoreQueue;
   readonly #pending = new Map<JobId, StorePage[]>();
   readonly #unread = new Map<PageId, JobId[]>();
-  readonly #wrongPages = new Set<PageId>();
-  readonly #wrongSlots = new Set<SlotId>();
+  readonly #suspectPages = new Set<PageId>();
+  readonly #suspectSlots = new Set<SlotId>();
   #lateReads = 0;
   #exposedPages = 0;
+  #exposedInLastStep: PageId[] = [];
 
   /** Throws `ConfigError` unless acknowledgements have a fixed lag: otherwise the log does not determine the ring. */
   constructor(config: Pick<EngineConfig, 'cache' | 'transfer'>) {
@@ -70,18 +71,26 @@ export class TransferLog {
     return this.#exposedPages;
   }
 
+  /** Those of them that the last recorded step wrote. */
+  get exposedInLastStep(): readonly PageId[] {
+    return this.#exposedInLastStep;
+  }
+
   /** Pages that a store still has to read, and which stores those are. */
   get unread(): ReadonlyMap<PageId, readonly JobId[]> {
     return this.#unread;
   }
 
-  /** Pages and slots whose bytes are not those of their key, as far as the log tells: nobody is asked. */
-  get wrongPages(): ReadonlySet<PageId> {
-    return this.#wrongPages;
+  /**
+   * Slots whose store read its page after it had been written, and pages that were loaded from such slots. Their bytes
+   * are not those of their keys, unless the page was written by somebody with the same prompt. All others are right.
+   */
+  get suspectPages(): ReadonlySet<PageId> {
+    return this.#suspectPages;
   }
 
-  get wrongSlots(): ReadonlySet<SlotId> {
-    return this.#wrongSlots;
+  get suspectSlots(): ReadonlySet<SlotId> {
+    return this.#suspectSlots;
   }
 
   get staging(): StagingView {
@@ -94,9 +103,13 @@ export class TransferLog {
 
   /** Adds one step. Steps must come in order, each once, the first one included. */
   record({ plan, outcome }: StepRecord): void {
+    this.#exposedInLastStep = [];
     const flushed = new Set(plan.jobsToFlush);
     for (const store of plan.stores) if (flushed.has(store.id)) this.#open(store);
-    for (const copy of this.#queue.begin(plan).copies) this.#read(copy);
+    const { copies, failed } = this.#queue.begin(plan);
+    for (const copy of copies) this.#read(copy);
+    // These read nothing any more, and their keys are not published.
+    for (const { job } of failed) this.#close(job, false);
     this.#write(plan);
     for (const store of plan.stores) if (!flushed.has(store.id)) this.#open(store);
     this.#queue.end(plan);
@@ -109,10 +122,10 @@ export class TransferLog {
   #open({ id, pages, slots }: StoreJob): void {
     this.#pending.set(
       id,
-      pages.map((page, i) => ({ page, slot: slots[i], isRead: false, isWrong: false })),
+      pages.map((page, i) => ({ page, slot: slots[i], isRead: false, isSuspect: false })),
     );
     for (const page of pages) this.#unread.set(page, [...(this.#unread.get(page) ?? []), id]);
-    for (const slot of slots) this.#wrongSlots.delete(slot);
+    for (const slot of slots) this.#suspectSlots.delete(slot);
   }
 
   #read(copy: StoreCopy): void {
@@ -120,9 +133,9 @@ export class TransferLog {
     if (copy.kind === 'stage' && copy.overflowPlace >= 0) return;
     const entry = this.#pending.get(copy.job)?.find(({ page }) => page === copy.page);
     if (!entry) return;
-    if (entry.isWrong) this.#lateReads += 1;
+    if (entry.isSuspect) this.#lateReads += 1;
     entry.isRead = true;
-    entry.isWrong ||= this.#wrongPages.has(copy.page);
+    entry.isSuspect ||= this.#suspectPages.has(copy.page);
     this.#forgetReader(copy.page, copy.job);
   }
 
@@ -130,29 +143,31 @@ export class TransferLog {
     for (const page of writtenPages(plan, this.#tokensPerPage)) {
       for (const job of this.#unread.get(page) ?? []) {
         const entry = this.#pending.get(job)?.find((candidate) => candidate.page === page);
-        if (entry === undefined || entry.isWrong) continue;
-        entry.isWrong = true;
+        if (entry === undefined || entry.isSuspect) continue;
+        entry.isSuspect = true;
         this.#exposedPages += 1;
+        this.#exposedInLastStep.push(page);
       }
     }
-    for (const page of plan.newPageIdsToZero) this.#wrongPages.delete(page);
+    for (const page of plan.newPageIdsToZero) this.#suspectPages.delete(page);
     // A page that is computed from its first row on has nothing left of what it held.
     for (const { start, end, pages } of plan.forward) {
       const first = ceilDiv(start, this.#tokensPerPage);
-      for (const page of pages.slice(first, ceilDiv(end, this.#tokensPerPage))) this.#wrongPages.delete(page);
+      for (const page of pages.slice(first, ceilDiv(end, this.#tokensPerPage)))
+        this.#suspectPages.delete(page);
     }
     for (const { source, destination } of plan.copies) {
-      this.#mark(this.#wrongPages, destination, this.#wrongPages.has(source));
+      this.#mark(this.#suspectPages, destination, this.#suspectPages.has(source));
     }
     for (const { pages, slots } of plan.loads) {
-      pages.forEach((page, i) => this.#mark(this.#wrongPages, page, this.#wrongSlots.has(slots[i])));
+      pages.forEach((page, i) => this.#mark(this.#suspectPages, page, this.#suspectSlots.has(slots[i])));
     }
   }
 
   #close(job: JobId, ok: boolean): void {
-    for (const { page, slot, isRead, isWrong } of this.#pending.get(job) ?? []) {
+    for (const { page, slot, isRead, isSuspect } of this.#pending.get(job) ?? []) {
       if (!isRead) this.#forgetReader(page, job);
-      if (ok && isWrong) this.#wrongSlots.add(slot);
+      if (ok && isSuspect) this.#suspectSlots.add(slot);
     }
     this.#pending.delete(job);
   }

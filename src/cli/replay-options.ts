@@ -1,9 +1,11 @@
 /** The options of `pagefence replay`: how they are spelt, what they are without being given, and how they fit. */
+import { totalmem } from 'node:os';
 import { Command, Option } from 'commander';
 import type { EngineConfigInput } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { REPLAY_POLICIES, type ReplayPolicy } from '../trace/policy-replay.ts';
 import { WORD_BYTES } from '../units.ts';
+import { formatBytes } from './format.ts';
 import { bytes, count, countOr, list, oneOf } from './numbers.ts';
 
 /** As commander fills them in. What depends on other options has no default here. */
@@ -37,6 +39,9 @@ const SAMPLE_POOL_PAGES = 96;
 const SAMPLE_HOST_SLOTS = 320;
 /** A slot of the host tier lies in one `ArrayBuffer`, and larger ones are refused by some engines. */
 const PAGE_BYTES_MAX = 2 ** 30;
+const BUFFER_BYTES_MAX = 2 ** 31;
+/** Both tiers keep lists of their pages, which would fill the memory before the pages do. */
+const PAGES_MAX = 2 ** 26;
 const STAGING_BYTES = 4 * 2 ** 20;
 const OVERFLOW_BYTES_MIN = 8 * 2 ** 20;
 const OVERFLOW_BYTES_MAX = 64 * 2 ** 20;
@@ -57,7 +62,7 @@ export function addReplayOptions(command: Command): Command {
       valued(
         '--pool-pages <n>',
         `pages on the device (default: ${POOL_PAGES}; sample: ${SAMPLE_POOL_PAGES})`,
-        count({ min: 2 }),
+        count({ min: 2, max: PAGES_MAX }),
       ),
       valued(
         '--page-bytes <n>',
@@ -67,7 +72,7 @@ export function addReplayOptions(command: Command): Command {
       valued(
         '--host-slots <n>',
         `pages in host memory, 0: none (default: ${HOST_SLOTS}; sample: ${SAMPLE_HOST_SLOTS})`,
-        count({ min: 0 }),
+        count({ min: 0, max: PAGES_MAX }),
       ),
       valued(
         '--policy <name>',
@@ -86,12 +91,12 @@ export function addReplayOptions(command: Command): Command {
       valued(
         '--staging-bytes <n>',
         'bytes of a staging buffer (default: 4 MiB, or one page if that is more)',
-        bytes({ min: WORD_BYTES, multipleOf: WORD_BYTES }),
+        bytes({ min: WORD_BYTES, max: BUFFER_BYTES_MAX, multipleOf: WORD_BYTES }),
       ),
       valued(
         '--overflow-bytes <n>',
         'bytes of the buffer for flushes while all staging is full, 0: none (default: twice the pool, 8 to 64 MiB)',
-        bytes({ min: 0, multipleOf: WORD_BYTES }),
+        bytes({ min: 0, max: BUFFER_BYTES_MAX, multipleOf: WORD_BYTES }),
       ),
       valued(
         '--store-bytes-per-step <n>',
@@ -181,6 +186,13 @@ export function engineConfigOf(
       `--staging-bytes is ${stagingBytes}, less than one page of ${pageBytes} bytes (--page-bytes); raise it to that`,
     );
   }
+  const slots = options.hostSlots ?? (trace.bundled ? SAMPLE_HOST_SLOTS : HOST_SLOTS);
+  if (slots * pageBytes > totalmem()) {
+    throw new ConfigError(
+      `--host-slots ${slots} of ${pageBytes} bytes (--page-bytes) need ${formatBytes(slots * pageBytes)}, ` +
+        `this machine has ${formatBytes(totalmem())} of memory; use fewer or smaller pages`,
+    );
+  }
   const pages = options.poolPages ?? (trace.bundled ? SAMPLE_POOL_PAGES : POOL_PAGES);
   return {
     cache: {
@@ -191,7 +203,7 @@ export function engineConfigOf(
     },
     schedule: { maxTokensPerStep: TOKENS_PER_STEP, maxRunning: options.concurrency },
     offload: {
-      slots: options.hostSlots ?? (trace.bundled ? SAMPLE_HOST_SLOTS : HOST_SLOTS),
+      slots,
       policy: options.policy?.[0] === 'arc' ? 'arc-tier' : 'lru',
       fence: options.fence,
     },

@@ -62,9 +62,10 @@ export class Stores {
     return this.queue.busy;
   }
 
-  /** Bytes read from pages so far, and how far the transfers lag behind. */
-  get depth(): StoreQueue['depth'] {
-    return this.queue.depth;
+  /** Settles when it is known what came of the oldest batch. Null where none is under way. */
+  get nextArrival(): Promise<unknown> | null {
+    const batch = this.queue.batches[0];
+    return (batch && this.arrivals.get(batch)?.failure) ?? null;
   }
 
   /** Parts 1 to 3 of a step. Records the copies in the order in which the queue gave out buffers and places. */
@@ -95,15 +96,20 @@ export class Stores {
     this.queue.end(plan);
   }
 
-  /** Part 9 of a step: admits the batches that are due, oldest first. */
-  async poll(step: number): Promise<Acknowledgement[]> {
+  /**
+   * Part 9 of a step: admits the batches that are due, oldest first. `settledMax`: how many of them at most where
+   * acknowledgements come as they come.
+   */
+  async poll(step: number, { settledMax = Infinity } = {}): Promise<Acknowledgement[]> {
     const lag = this.options.transfer.acknowledgementLag;
     const acknowledgements: Acknowledgement[] = [];
-    for (;;) {
+    for (let admitted = 0; ; admitted += 1) {
       const batch = this.queue.batches[0];
       const arrival = batch && this.arrivals.get(batch);
       if (!batch || !arrival) break;
-      if (lag === 'as-they-come' ? !arrival.settled : batch.step > step - lag) break;
+      const due =
+        lag === 'as-they-come' ? arrival.settled && admitted < settledMax : batch.step <= step - lag;
+      if (!due) break;
       const failure = await arrival.failure;
       this.arrivals.delete(batch);
       acknowledgements.push(...this.land(batch, failure));

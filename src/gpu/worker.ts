@@ -20,7 +20,7 @@ import { POISON_WORD } from '../witness/pattern.ts';
 import { alignUp, MAP_ALIGNMENT } from './buffers.ts';
 import { recordCopies } from './copy.ts';
 import { inErrorScopes, type AdapterFacts, type ScopeResult } from './device.ts';
-import { macrotask } from './macrotask.ts';
+import { macrotask, pause } from './macrotask.ts';
 import type { PageLocation } from './page-buffers.ts';
 import type { Strategies } from './strategies.ts';
 import { createParts, type WorkerParts } from './worker-parts.ts';
@@ -227,11 +227,12 @@ export class WebGpuWorker implements Worker {
   /** Part 9. */
   private async poll(plan: StepPlan, submission: StoreSubmission | null): Promise<StepOutcome> {
     const { stores, loads, watch } = this.parts;
-    // Promises of the device settle between tasks; a loop over steps that never yields would wait for them forever.
-    if (this.options.transfer.acknowledgementLag === 'as-they-come' && this.busy) await macrotask();
+    // A caller who only waits gets a ring that never runs dry: each buffer is filled again before the next is read.
+    const idle = isIdle(plan);
+    if (this.options.transfer.acknowledgementLag === 'as-they-come') await this.letArrive(idle);
     const acknowledgements: Acknowledgement[] = [
       ...(submission?.failed ?? []),
-      ...((await stores?.poll(plan.step)) ?? []),
+      ...((await stores?.poll(plan.step, { settledMax: idle ? 1 : Infinity })) ?? []),
       ...((await loads?.poll(plan.step)) ?? []),
     ];
     if (watch.lost !== null) acknowledgements.push(...this.failTransfers(watch.lost));
@@ -244,6 +245,18 @@ export class WebGpuWorker implements Worker {
     };
   }
 
+  /**
+   * Promises of the device settle between tasks: a loop over steps that never yields would wait for them forever. A
+   * step that does nothing is one of a caller who waits for transfers: it goes on with the next arrival, or soon, so
+   * that the caller neither spins nor is kept from new requests.
+   */
+  private async letArrive(idle: boolean): Promise<void> {
+    const arrival = this.parts.stores?.nextArrival ?? null;
+    if (arrival === null && !(this.parts.loads?.busy ?? false)) return;
+    if (!idle) await macrotask();
+    else await Promise.race([pause(), ...(arrival === null ? [] : [arrival])]);
+  }
+
   private failTransfers(error: string): Acknowledgement[] {
     const { stores, loads } = this.parts;
     return [...(stores?.failAll(error) ?? []), ...(loads?.failAll(error) ?? [])];
@@ -254,4 +267,9 @@ export class WebGpuWorker implements Worker {
     const own = [...plan.stores, ...plan.loads].map(({ id }) => ({ job: id, ok: false, error }));
     return { ...EMPTY_OUTCOME, step: plan.step, acknowledgements: [...this.failTransfers(error), ...own] };
   }
+}
+
+function isIdle({ stores, newPageIdsToZero, copies, loads, forward }: StepPlan): boolean {
+  const parts: readonly (readonly unknown[])[] = [stores, newPageIdsToZero, copies, loads, forward];
+  return parts.every((part) => part.length === 0);
 }

@@ -50,6 +50,9 @@ export async function launch(): Promise<Browser> {
   return chromium.launch(launchOptions(found));
 }
 
+/** Milliseconds for the longest of the bundled traces. */
+export const FINISH_MS = 170_000;
+
 export interface OpenedDemo {
   readonly page: Page;
   /** Errors and warnings of the console, and exceptions that nobody caught. */
@@ -59,6 +62,8 @@ export interface OpenedDemo {
   mismatches(): Promise<number>;
   /** Waits until `data-status` is one of these. */
   until(...statuses: string[]): Promise<void>;
+  /** Runs to the end, which may take minutes on a busy machine. */
+  untilFinished(): Promise<void>;
   press(button: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -94,6 +99,7 @@ export async function openDemo(
     until: async (...statuses) => {
       await page.locator(statuses.map((status) => `main[data-status="${status}"]`).join(', ')).waitFor();
     },
+    untilFinished: () => page.locator('main[data-status="finished"]').waitFor({ timeout: FINISH_MS }),
     press: (button) => page.getByRole('button', { name: button, exact: true }).click(),
     close: () => opened.close(),
   };

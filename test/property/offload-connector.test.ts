@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Driver, type Command, type DriverOptions } from '../unit/offload/support/driver.ts';
+import type { Command, DriverOptions } from '../unit/offload/support/driver-types.ts';
+import { Driver } from '../unit/offload/support/driver.ts';
 
 /** Prompts of a few families, so that beginnings are shared and lengths fall on both sides of a page's end. */
 const prompt = fc
@@ -49,7 +50,7 @@ describe('OffloadConnector under a late worker', () => {
           seen.loads += driver.ended.loads;
           seen.flushes += driver.worker.flushed.length;
         }),
-        { numRuns: 150 },
+        { numRuns: 100 },
       );
       // A run in which nothing happens proves nothing.
       expect(Math.min(seen.stores, seen.loads, seen.flushes)).toBeGreaterThan(20);

@@ -25,6 +25,8 @@ export interface Look {
   /** Pages written while a store still had to read them, and pages that stores then read. */
   readonly exposedPages: number;
   readonly lateReads: number;
+  /** Those that the last step wrote. */
+  readonly exposedInLastStep: readonly number[];
   readonly last: StepReport | null;
 }
 
@@ -111,6 +113,7 @@ export class LiveRun {
       witness,
       exposedPages: transfers.exposedPages,
       lateReads: transfers.lateReads,
+      exposedInLastStep: transfers.exposedInLastStep,
       last,
     };
   }

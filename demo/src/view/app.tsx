@@ -32,6 +32,7 @@ export function App({ session }: { session: Session }) {
       data-step={look?.view.steps ?? 0}
       data-mismatches={look?.witness.mismatches ?? 0}
       data-worker={place?.kind ?? ''}
+      data-adapter={place?.kind === 'webgpu' ? place.adapter : ''}
       data-trace={trace?.name ?? ''}
       data-runs={state.runs}
       data-fence={applied.fence}
@@ -48,6 +49,7 @@ export function App({ session }: { session: Session }) {
         </div>
         <PlaceLine place={place} />
       </header>
+      <Traces session={session} state={state} />
       <Controls session={session} state={state} />
       {problem && (
         <div class="problem" role="alert">
@@ -63,7 +65,6 @@ export function App({ session }: { session: Session }) {
           {look && <Counters look={look} trace={trace} />}
         </div>
         <div class="column narrow">
-          <Traces session={session} state={state} />
           <Facts look={look} trace={trace} selection={selecting.selection} />
           {look && <Requests requests={look.view.requests} trace={trace} />}
           {look && <Staging view={look.view} />}

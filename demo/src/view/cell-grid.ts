@@ -14,7 +14,7 @@ export interface GridContent {
 }
 
 const SIZE_MIN = 7;
-const SIZE_MAX = 48;
+const SIZE_MAX = 60;
 
 export class CellGrid {
   columns = 1;

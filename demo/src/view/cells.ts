@@ -31,7 +31,7 @@ export function pageSignature(page: PageView, colourBy: ColourBy): number {
   const flags =
     Number(page.unreadBy.length > 0) |
     (Number(page.stores.length > 0) << 1) |
-    (Number(page.wrong) << 2) |
+    (Number(page.suspect) << 2) |
     (Number(page.zeroed) << 3) |
     (Number(page.computed || page.loaded) << 4);
   const owner = colourBy === 'request' && page.owners.length > 0 ? 1 + ownerColour(page.owners[0]) : 0;
@@ -58,7 +58,7 @@ export function paintPage(
   if (page.computed || page.loaded) bar(context, box, ink);
   if (page.zeroed) dot(context, box, ink);
   if (page.stores.length > 0) storeMark(context, box, { theme, isWaiting: page.unreadBy.length > 0 });
-  if (page.wrong) cross(context, box, theme);
+  if (page.suspect) cross(context, box, theme);
 }
 
 /** The ground of a page; gives the colour of what is written on it. */
@@ -99,7 +99,7 @@ function paintGround(
 const SLOT_STATES = ['free', 'writing', 'ready', 'pinned'] as const;
 
 export function slotSignature(slot: SlotView): number {
-  return (SLOT_STATES.indexOf(slot.state) << 1) | Number(slot.wrong);
+  return (SLOT_STATES.indexOf(slot.state) << 1) | Number(slot.suspect);
 }
 
 export function paintSlot(
@@ -125,7 +125,7 @@ export function paintSlot(
       arrow(context, box, { direction: 'down', colour: theme['loading-ink'] });
       break;
   }
-  if (slot.wrong) cross(context, box, theme);
+  if (slot.suspect) cross(context, box, theme);
 }
 
 /** Consecutive requests get different colours; there are more requests than colours, so names are shown as well. */

@@ -23,6 +23,13 @@ const SLOT_STATES = {
   pinned: 'pinned by a load',
 } as const;
 
+const SLOT_BYTES = {
+  free: 'nobody’s',
+  writing: 'on their way',
+  ready: 'right, as far as the log tells',
+  pinned: 'right, as far as the log tells',
+} as const;
+
 type Row = readonly [term: string, value: ComponentChildren];
 
 export function Facts(props: { look: Look | null; trace: LoadedTrace | null; selection: Selection | null }) {
@@ -89,11 +96,17 @@ function tellPage(page: PageView, look: Look, trace: LoadedTrace | null): Told {
     ['On the host', slot === undefined ? 'no' : `slot ${slot.id}, ${SLOT_STATES[slot.state]}`],
     ['Stores', storesOf(page)],
     ['Last step', inStep.length === 0 ? 'nothing' : inStep.join(', ')],
-    ['Bytes', page.wrong ? 'wrong: loaded from a slot that was stored too late' : 'as its key says'],
+    ['Bytes', bytesOf(page)],
   ];
   if (found.length > 0)
     rows.push(['Mismatches', `found in step ${found.map(({ step }) => step).join(', ')}`]);
   return { title: `Page ${page.id}`, rows, summary: `${state}, ${counted(page.references, 'reference')}` };
+}
+
+function bytesOf({ suspect, state }: PageView): string {
+  if (suspect) return 'wrong: loaded from a slot that was stored too late';
+  if (state === 'null') return 'never used';
+  return state === 'free' ? 'what its last owner left' : 'right, as far as the log tells';
 }
 
 function storesOf({ stores, unreadBy }: PageView): string {
@@ -113,7 +126,7 @@ function tellSlot(slot: SlotView, view: EngineView): Told {
       ['Key', <Key value={slot.key} />],
       ['Loads', slot.readers === 0 ? 'none reads it' : counted(slot.readers, 'load')],
       ['On the device', page === undefined ? 'no' : `page ${page.id}`],
-      ['Bytes', slot.wrong ? 'wrong: its page was written before it was read' : 'as its key says'],
+      ['Bytes', slot.suspect ? 'wrong: its page was written before it was read' : SLOT_BYTES[slot.state]],
     ],
   };
 }

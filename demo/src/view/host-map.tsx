@@ -36,12 +36,12 @@ export function HostMap({
     paint: (context, box) => paintSlot(context, box, { slot: { ...EXAMPLE, state }, theme }),
   }));
   items.push({
-    name: 'slot-wrong',
+    name: 'slot-suspect',
     label: 'stored too late',
     about: 'Its store read the page after somebody else had written it. The key is valid, the bytes are not.',
-    count: slots.reduce((sum, { wrong }) => sum + Number(wrong), 0),
+    count: slots.reduce((sum, { suspect }) => sum + Number(suspect), 0),
     paint: (context, box) =>
-      paintSlot(context, box, { slot: { ...EXAMPLE, state: 'ready', wrong: true }, theme }),
+      paintSlot(context, box, { slot: { ...EXAMPLE, state: 'ready', suspect: true }, theme }),
   });
   return (
     <section class="panel host-map" aria-labelledby="host-map-title">
@@ -68,4 +68,4 @@ export function HostMap({
   );
 }
 
-const EXAMPLE: SlotView = { id: 0 as never, state: 'free', key: null, readers: 0, wrong: false };
+const EXAMPLE: SlotView = { id: 0 as never, state: 'free', key: null, readers: 0, suspect: false };

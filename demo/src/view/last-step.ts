@@ -41,16 +41,17 @@ function moved({ plan, outcome }: StepReport): string[] {
   return parts;
 }
 
-function fenced({ plan, outcome }: StepReport, { view }: Look): string[] {
+function fenced({ outcome }: StepReport, { exposedInLastStep: exposed }: Look): string[] {
   const parts: string[] = [];
   if (outcome.flushed.length > 0) {
     parts.push(
       `The fence forced ${counted(outcome.flushed.length, 'store')} out first: a page of theirs was about to be written.`,
     );
   }
-  const exposed = plan.newPageIdsToZero.filter((page) => view.pages[page].unreadBy.length > 0);
   if (exposed.length > 0) {
-    parts.push(`Page ${exposed.join(', ')} was zeroed although a store still has to read it.`);
+    const [named, it] =
+      exposed.length === 1 ? [`Page ${exposed[0]} was`, 'it'] : [`Pages ${exposed.join(', ')} were`, 'them'];
+    parts.push(`${named} written although a store still has to read ${it}.`);
   }
   return parts;
 }

@@ -13,20 +13,20 @@ export interface LegendItem {
   readonly paint: (context: Context, box: Box) => void;
 }
 
-export function Legend({
-  label,
-  items,
-  theme,
-}: {
-  label: string;
-  items: readonly LegendItem[];
-  theme: Theme;
-}) {
+export interface LegendProps {
+  readonly label: string;
+  readonly items: readonly LegendItem[];
+  readonly theme: Theme;
+  /** The examples are painted again when it changes, as when the theme does. */
+  readonly variant?: string;
+}
+
+export function Legend({ label, items, theme, variant = '' }: LegendProps) {
   return (
     <ul class="legend" aria-label={label}>
       {items.map((item) => (
         <li key={item.name} title={item.about}>
-          <Swatch paint={item.paint} theme={theme} />
+          <Swatch paint={item.paint} theme={theme} variant={variant} />
           <span>{item.label}</span>
           {item.count !== null && <b data-legend={item.name}>{count(item.count)}</b>}
         </li>
@@ -37,7 +37,11 @@ export function Legend({
 
 const SWATCH_SIZE = 22;
 
-function Swatch({ paint, theme }: { paint: LegendItem['paint']; theme: Theme }) {
+function Swatch({
+  paint,
+  theme,
+  variant,
+}: Pick<LegendItem, 'paint'> & Required<Pick<LegendProps, 'theme' | 'variant'>>) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
     const scale = window.devicePixelRatio || 1;
@@ -46,7 +50,7 @@ function Swatch({ paint, theme }: { paint: LegendItem['paint']; theme: Theme }) 
     const context = canvas.current!.getContext('2d')!;
     context.scale(scale, scale);
     paint(context, { x: 0, y: 0, size: SWATCH_SIZE });
-    // `paint` is a new function at each drawing, and paints the same until the theme changes.
-  }, [theme]);
+    // `paint` is a new function at each drawing, and paints the same until one of these changes.
+  }, [theme, variant]);
   return <canvas ref={canvas} class="swatch" aria-hidden="true" />;
 }

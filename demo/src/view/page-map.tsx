@@ -50,10 +50,10 @@ const MARKS: readonly { name: string; label: string; about: string; marks: Parti
     marks: { computed: true },
   },
   {
-    name: 'wrong',
-    label: 'wrong bytes',
+    name: 'suspect',
+    label: 'loaded from a late store',
     about: 'It was loaded from a slot whose store read its page too late.',
-    marks: { wrong: true },
+    marks: { suspect: true },
   },
 ];
 
@@ -99,26 +99,32 @@ export function PageMap({
         selected={selection?.kind === 'page' ? selection.index : null}
         onPick={(index, how) => pick('page', index, how)}
       />
-      <Legend label="Pages by state" items={legendItems(pages, theme)} theme={theme} />
+      <Legend
+        label="Pages by state"
+        items={legendItems(pages, theme, colourBy)}
+        theme={theme}
+        variant={colourBy}
+      />
+      {colourBy === 'request' && <p class="aside">Held pages have the colour of their first request.</p>}
     </section>
   );
 }
 
-function legendItems(pages: readonly PageView[], theme: Theme): LegendItem[] {
+function legendItems(pages: readonly PageView[], theme: Theme, colourBy: ColourBy): LegendItem[] {
   const counts = new Map<PageLook, number>();
-  const marked = { waiting: 0, staged: 0, zeroed: 0, written: 0, wrong: 0 };
+  const marked = { waiting: 0, staged: 0, zeroed: 0, written: 0, suspect: 0 };
   for (const page of pages) {
     counts.set(pageLook(page), (counts.get(pageLook(page)) ?? 0) + 1);
     marked.waiting += Number(page.unreadBy.length > 0);
     marked.staged += Number(page.stores.length > page.unreadBy.length);
     marked.zeroed += Number(page.zeroed);
     marked.written += Number(page.computed || page.loaded);
-    marked.wrong += Number(page.wrong);
+    marked.suspect += Number(page.suspect);
   }
   const paint =
     (marks: Partial<PageView>): LegendItem['paint'] =>
     (context, box) =>
-      paintPage(context, box, { page: { ...EXAMPLE, ...marks }, theme, colourBy: 'state' });
+      paintPage(context, box, { page: { ...EXAMPLE, ...marks }, theme, colourBy });
   return [
     ...LOOKS.map(({ look, label, about }) => ({
       name: look,
@@ -149,14 +155,14 @@ const EXAMPLE: PageView = {
   zeroed: false,
   computed: false,
   loaded: false,
-  wrong: false,
+  suspect: false,
 };
 
 const EXAMPLES: Readonly<Record<PageLook, Partial<PageView>>> = {
   null: { state: 'null' },
   free: { state: 'free' },
   cached: { state: 'cached' },
-  owned: { state: 'owned', references: 1 },
-  shared: { state: 'shared', references: 2 },
-  loading: { state: 'owned', references: 1, load: 0 as never },
+  owned: { state: 'owned', references: 1, owners: ['0' as never] },
+  shared: { state: 'shared', references: 2, owners: ['0' as never] },
+  loading: { state: 'owned', references: 1, owners: ['0' as never], load: 0 as never },
 };

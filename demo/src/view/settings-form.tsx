@@ -1,4 +1,5 @@
 /** Settings of the next run. */
+import { useState } from 'preact/hooks';
 import type { Session, SessionState } from '../run/session.ts';
 import { BOUNDS, type RunSettings, type SettingName } from '../run/settings.ts';
 
@@ -12,11 +13,6 @@ const FIELDS: readonly { name: SettingName; label: string }[] = [
 export function SettingsForm({ session, state }: { session: Session; state: SessionState }) {
   const { draft, applied } = state;
   const isChanged = JSON.stringify(draft) !== JSON.stringify(applied);
-  const clamp = (name: SettingName, text: string) => {
-    const value = Math.round(Number(text));
-    const { min, max } = BOUNDS[name];
-    return text === '' || !Number.isFinite(value) ? draft[name] : Math.min(max, Math.max(min, value));
-  };
   return (
     <form
       class="panel settings"
@@ -28,21 +24,13 @@ export function SettingsForm({ session, state }: { session: Session; state: Sess
     >
       <h2 id="settings-title">Settings</h2>
       {FIELDS.map(({ name, label }) => (
-        <label key={name}>
-          <span>{label}</span>
-          <input
-            type="number"
-            name={name}
-            min={BOUNDS[name].min}
-            max={BOUNDS[name].max}
-            value={draft[name]}
-            onChange={(event) => {
-              const value = clamp(name, event.currentTarget.value);
-              event.currentTarget.value = String(value);
-              session.change({ [name]: value });
-            }}
-          />
-        </label>
+        <NumberField
+          key={name}
+          name={name}
+          label={label}
+          value={draft[name]}
+          onChange={(value) => session.change({ [name]: value })}
+        />
       ))}
       <label>
         <span>Host policy</span>
@@ -62,7 +50,7 @@ export function SettingsForm({ session, state }: { session: Session; state: Sess
           value={draft.worker}
           onChange={(event) => session.change({ worker: event.currentTarget.value as RunSettings['worker'] })}
         >
-          <option value="auto">WebGPU, or simulated</option>
+          <option value="auto">automatic</option>
           <option value="simulated">simulated</option>
         </select>
       </label>
@@ -75,5 +63,37 @@ export function SettingsForm({ session, state }: { session: Session; state: Sess
         </span>
       </p>
     </form>
+  );
+}
+
+interface NumberFieldProps {
+  readonly name: SettingName;
+  readonly label: string;
+  readonly value: number;
+  readonly onChange: (value: number) => void;
+}
+
+/** Keeps what is being typed: a run draws the page anew many times a second. */
+function NumberField({ name, label, value, onChange }: NumberFieldProps) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const { min, max } = BOUNDS[name];
+  const settle = (text: string) => {
+    setTyped(null);
+    const number = Math.round(Number(text));
+    if (text !== '' && Number.isFinite(number)) onChange(Math.min(max, Math.max(min, number)));
+  };
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="number"
+        name={name}
+        min={min}
+        max={max}
+        value={typed ?? value}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => settle(event.currentTarget.value)}
+      />
+    </label>
   );
 }

@@ -1,6 +1,6 @@
 /** Which trace is replayed: a bundled one, or files of one's own. */
 import { useRef } from 'preact/hooks';
-import { SAMPLES } from '../run/load-trace.ts';
+import { SAMPLES, type LoadedTrace } from '../run/load-trace.ts';
 import type { Session, SessionState } from '../run/session.ts';
 import { counted } from './format.ts';
 
@@ -9,36 +9,27 @@ export function Traces({ session, state }: { session: Session; state: SessionSta
   const input = useRef<HTMLInputElement>(null);
   const chosen = SAMPLES.find(({ id }) => id === sample);
   return (
-    <section class="panel traces" aria-labelledby="traces-title">
-      <header>
-        <h2 id="traces-title">Trace</h2>
-        <fieldset class="segmented">
-          <legend class="visually-hidden">Bundled traces</legend>
-          {SAMPLES.map(({ id, title }) => (
-            <label key={id}>
-              <input
-                type="radio"
-                name="sample"
-                value={id}
-                checked={sample === id}
-                onChange={() => session.chooseSample(id)}
-              />
-              <span>{title}</span>
-            </label>
-          ))}
-        </fieldset>
-      </header>
-      <p class="about">
-        {chosen
-          ? chosen.about
-          : trace &&
-            `${trace.name}: ${counted(trace.requests.length, 'request')}, ${trace.blockTokens} tokens a page.`}
-      </p>
+    <section class="traces" aria-label="Trace">
+      <fieldset class="segmented">
+        <legend>Trace</legend>
+        {SAMPLES.map(({ id, title }) => (
+          <label key={id}>
+            <input
+              type="radio"
+              name="sample"
+              value={id}
+              checked={sample === id}
+              onChange={() => session.chooseSample(id)}
+            />
+            <span>{title}</span>
+          </label>
+        ))}
+      </fieldset>
       <div class="drop">
         <button type="button" onClick={() => input.current?.click()}>
-          Open a trace file
+          Open trace files
         </button>
-        <span>or drop it anywhere: Mooncake JSONL, an agent session, or the own format</span>
+        <span>or drop them here: Mooncake, agent sessions, own format</span>
         <input
           ref={input}
           type="file"
@@ -54,6 +45,11 @@ export function Traces({ session, state }: { session: Session; state: SessionSta
           }}
         />
       </div>
+      <p class="about">{chosen ? chosen.about : trace && ownTrace(trace)}</p>
     </section>
   );
+}
+
+function ownTrace({ name, requests, blockTokens }: LoadedTrace): string {
+  return `${name}: ${counted(requests.length, 'request')} in pages of ${counted(blockTokens, 'token')}. The settings below were chosen to fit it.`;
 }

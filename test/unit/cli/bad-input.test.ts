@@ -80,6 +80,14 @@ describe('options that cannot be', () => {
     [['--pool-pages', '1e3'], "argument '1e3' is invalid. Use a whole number from 2 to"],
     [['--pool-pages', '-5'], "argument '-5' is invalid. Use a whole number from 2 to"],
     [['--host-slots', '1.5'], "argument '1.5' is invalid. Use a whole number from 0 to"],
+    [
+      ['--host-slots', '60000000', '--page-bytes', '1GiB'],
+      '--host-slots 60000000 of 1073741824 bytes (--page-bytes) need',
+    ],
+    [
+      ['--overflow-bytes', '1024GiB'],
+      "argument '1024GiB' is invalid. Use a multiple of 4 from 0 to 2147483648",
+    ],
     [['--limit', '0'], "argument '0' is invalid. Use a whole number from 1 to"],
     [['--concurrency', 'many'], "argument 'many' is invalid. Use a whole number from 1 to"],
     [

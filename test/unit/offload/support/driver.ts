@@ -9,47 +9,18 @@ import type { ConnectorMeta, ScheduledRequest } from '../../../../src/schedule/c
 import type { Request } from '../../../../src/schedule/request.ts';
 import type { Acknowledgement } from '../../../../src/schedule/step-plan.ts';
 import type { JobId, PageId, PrefixKey, RequestId } from '../../../../src/units.ts';
+import {
+  CHUNK,
+  OUTPUT_TOKENS,
+  pagesMax,
+  rowOf,
+  type Command,
+  type DriverOptions,
+  type Running,
+} from './driver-types.ts';
 import { LateWorker } from './late-worker.ts';
 import { TOKENS_PER_PAGE, makeConnector, makeRequest } from './requests.ts';
 import { SmallPool } from './small-pool.ts';
-
-export interface DriverOptions {
-  pages: number;
-  slots: number;
-  policy?: 'lru' | 'arc-tier';
-  fence?: 'complete' | 'scheduled-and-loads' | 'off';
-  workers?: number;
-  recency?: 'on-finish' | 'on-lookup';
-}
-
-export interface Command {
-  /** Prompt of a request that arrives. */
-  arrival: readonly number[] | null;
-  /** Stores that the worker submits of its own accord. */
-  submit: number;
-  /** Acknowledgements admitted, taken from `from` on among those that are due. */
-  acknowledge: number;
-  from: number;
-  /** Picks a running request to preempt, or to abort. */
-  preempt: number | null;
-  abort: number | null;
-  /** Transfers whose id is a multiple of it fail. 0: none. */
-  failEvery: number;
-  reset: boolean;
-}
-
-interface Running {
-  readonly request: Request;
-  pages: PageId[];
-  /** A page that is zeroed and never offloaded, as a ring is. */
-  scratch: PageId[];
-  /** Not scheduled since it got its pages. */
-  isNew: boolean;
-  resumed: boolean;
-}
-
-const CHUNK = 6;
-const OUTPUT_TOKENS = 3;
 
 export class Driver {
   readonly connector: OffloadConnector;
@@ -397,14 +368,4 @@ export class Driver {
     }
     this.#cursors = new Map(cursors);
   }
-}
-
-/** What a forward pass leaves for a token: it depends on all tokens up to it. */
-function rowOf(request: Request, token: number): string {
-  return request.sequence.tokens(token + 1).join('.');
-}
-
-/** Pages of a request at its longest, with its scratch page. */
-function pagesMax(request: Request): number {
-  return Math.ceil((request.promptTokens + OUTPUT_TOKENS) / TOKENS_PER_PAGE) + 1;
 }

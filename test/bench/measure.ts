@@ -1,0 +1,89 @@
+/** Interleaved measuring: every way once a round, so that a slow spell of the machine hits all of them alike. */
+import type { Way } from './raw.ts';
+
+export interface Contest {
+  readonly title: string;
+  readonly bytes: number;
+  readonly raw: readonly Way[];
+  readonly ours: readonly Way[];
+  /** The one of ours that is used where nothing is asked for. */
+  readonly byDefault: string;
+}
+
+interface Timed {
+  readonly name: string;
+  readonly rates: number[];
+}
+
+export interface Verdict {
+  readonly title: string;
+  /** Default way against the best raw one: the median over rounds of the quotient within a round. */
+  readonly ratio: number;
+}
+
+const WARM_UPS = 2;
+const GIGA = 1e9;
+
+/** Another order each round, the same in each run: what a way finds in the caches depends on who went before it. */
+function order(count: number, round: number): number[] {
+  const indices = Array.from({ length: count }, (_, i) => i);
+  let state = Math.imul(round + 1, 0x9e3779b1);
+  for (let i = count - 1; i > 0; i -= 1) {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    const other = Math.floor((state / 2 ** 32) * (i + 1));
+    [indices[i], indices[other]] = [indices[other], indices[i]];
+  }
+  return indices;
+}
+
+function quantile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * part;
+  const low = Math.floor(at);
+  return sorted[low] + (sorted[Math.ceil(at)] - sorted[low]) * (at - low);
+}
+
+const median = (values: readonly number[]) => quantile(values, 0.5);
+
+/** Measures all ways, prints a table, and returns how the default did. */
+export async function measure(contest: Contest, rounds: number): Promise<Verdict> {
+  const { title, bytes, raw, ours, byDefault } = contest;
+  const ways = [...raw, ...ours];
+  const timed: Timed[] = ways.map(({ name }) => ({ name, rates: [] }));
+  for (let round = -WARM_UPS; round < rounds; round += 1) {
+    for (const index of order(ways.length, round + WARM_UPS)) {
+      const start = performance.now();
+      await ways[index].run();
+      const seconds = (performance.now() - start) / 1000;
+      if (round >= 0) timed[index].rates.push(bytes / seconds / GIGA);
+    }
+  }
+  const rawTimed = timed.slice(0, raw.length);
+  const best = rawTimed.reduce((a, b) => (median(b.rates) > median(a.rates) ? b : a));
+  const quotients = (way: Timed) => way.rates.map((rate, i) => rate / best.rates[i]);
+  const rows = timed.map((way, i) => [
+    i < raw.length ? 'raw' : 'ours',
+    way.name +
+      (i >= raw.length && way.name === byDefault ? ' (default)' : '') +
+      (way === best ? ' (best raw)' : ''),
+    median(way.rates).toFixed(2),
+    `${quantile(way.rates, 0.25).toFixed(2)} to ${quantile(way.rates, 0.75).toFixed(2)}`,
+    median(quotients(way)).toFixed(2),
+  ]);
+  const header = ['', title, 'GB/s', 'middle half', 'of best raw'];
+  console.log(table([header, ...rows]));
+  const chosen = timed.slice(raw.length).find(({ name }) => name === byDefault)!;
+  return { title, ratio: median(quotients(chosen)) };
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => (i < 2 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

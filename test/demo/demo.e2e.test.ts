@@ -1,0 +1,384 @@
+/** The built page in a real browser, pages on WebGPU. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { createServer } from 'vite';
+import {
+  buildAndServe,
+  DEMO_CONFIG,
+  launch,
+  openDemo,
+  request,
+  traceText,
+  type OpenedDemo,
+  type Site,
+} from './support.ts';
+
+let site: Site;
+let browser: Browser;
+
+beforeAll(async () => {
+  site = await buildAndServe();
+  browser = await launch();
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await site?.close();
+});
+
+const FAST = 'as fast as it goes';
+
+async function setSpeed({ page }: OpenedDemo, label: string): Promise<void> {
+  await page.getByLabel('Speed').selectOption({ label });
+}
+
+async function choose(demo: OpenedDemo, title: 'Conversations' | 'Hazard'): Promise<void> {
+  await demo.page.getByText(title, { exact: true }).click();
+  await demo.page.locator(`main[data-trace^="${title === 'Hazard' ? 'hazard' : 'sample'}"]`).waitFor();
+  await demo.until('ready');
+}
+
+async function counter({ page }: OpenedDemo, name: string): Promise<string> {
+  return (await page.locator(`[data-counter="${name}"]`).innerText()).trim();
+}
+
+async function dropFile({ page }: OpenedDemo, name: string, text: string): Promise<void> {
+  const data = await page.evaluateHandle(
+    ([fileName, content]) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([content], fileName));
+      return transfer;
+    },
+    [name, text] as const,
+  );
+  await page.dispatchEvent('body', 'dragover', { dataTransfer: data });
+  await page.dispatchEvent('body', 'drop', { dataTransfer: data });
+}
+
+describe('a run on WebGPU', () => {
+  it('starts, steps one by one, pauses, and starts over', async ({ task }) => {
+    const demo = await openDemo(browser, site.url);
+    await demo.until('ready');
+    expect(await demo.attribute('worker')).toBe('webgpu');
+    // For the summary of `npm test`.
+    task.meta.adapter = await demo.attribute('adapter');
+    expect(await demo.attribute('step')).toBe('0');
+    for (const step of ['1', '2', '3']) {
+      await demo.press('Step');
+      await demo.page.locator(`main[data-status="paused"][data-step="${step}"]`).waitFor();
+    }
+    expect(await demo.page.locator('.last-step').innerText()).toMatch(
+      /Last step 2: c01\.t1, .* computed \d+ tokens/,
+    );
+    await demo.press('Run');
+    await demo.page.locator('main[data-status="running"]').waitFor();
+    await demo.page.waitForFunction(() => Number(document.querySelector('main')!.dataset.step) > 5);
+    await demo.press('Pause');
+    await demo.until('paused');
+    await demo.press('Reset');
+    await demo.until('ready');
+    expect(await demo.attribute('step')).toBe('0');
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  });
+
+  it('replays the bundled conversations to the end without a mismatch', async () => {
+    const demo = await openDemo(browser, site.url);
+    await demo.until('ready');
+    await setSpeed(demo, FAST);
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(await demo.mismatches()).toBe(0);
+    expect(await counter(demo, 'requests-done')).toBe('315 of 315');
+    expect(await counter(demo, 'stores-failed')).toBe('0');
+    expect(await counter(demo, 'exposed-pages')).toBe('0');
+    expect(Number(await counter(demo, 'flushes'))).toBeGreaterThan(0);
+    expect(await counter(demo, 'flush-waits')).toBe('0');
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  }, 180_000);
+
+  it('finds no mismatch in the hazard with the fence, and the predicted ones without it', async () => {
+    const demo = await openDemo(browser, site.url);
+    await demo.until('ready');
+    await choose(demo, 'Hazard');
+    await setSpeed(demo, FAST);
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(await demo.attribute('fence')).toBe('complete');
+    expect(await demo.mismatches()).toBe(0);
+    expect(await demo.page.locator('[data-legend="slot-suspect"]').innerText()).toBe('0');
+
+    await demo.page.getByRole('switch').click();
+    await demo.page.locator('main[data-fence="off"][data-status="ready"]').waitFor();
+    await demo.press('Run');
+    await demo.untilFinished();
+    const onGpu = await demo.mismatches();
+    expect(onGpu).toBeGreaterThan(0);
+    expect(Number(await counter(demo, 'exposed-pages'))).toBeGreaterThan(0);
+    expect(Number(await demo.page.locator('[data-legend="slot-suspect"]').innerText())).toBeGreaterThan(0);
+    expect(await demo.page.locator('.truth').innerText()).toContain('under a valid key');
+
+    await demo.page.getByLabel('Worker').selectOption('simulated');
+    await demo.press('Reset and apply');
+    await demo.page.locator('main[data-worker="simulated"][data-status="ready"]').waitFor();
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(await demo.mismatches(), 'the simulated worker agrees').toBe(onGpu);
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  });
+
+  it('goes on with the other fence when it is switched while running', async () => {
+    const demo = await openDemo(browser, site.url);
+    await demo.until('ready');
+    await choose(demo, 'Hazard');
+    await setSpeed(demo, '60 steps a second');
+    await demo.press('Run');
+    await demo.page.getByRole('switch').click();
+    await demo.page.locator('main[data-fence="off"]').waitFor();
+    await demo.until('running', 'finished');
+    await setSpeed(demo, FAST);
+    await demo.untilFinished();
+    expect(await demo.mismatches()).toBeGreaterThan(0);
+    await demo.close();
+  });
+});
+
+describe('pages and settings', () => {
+  it('tells a page’s facts to keyboard and pointer', async () => {
+    const demo = await openDemo(browser, site.url);
+    await demo.until('ready');
+    await demo.press('Step');
+    await demo.page.locator('main[data-step="1"]').waitFor();
+    const map = demo.page.locator('.page-map canvas').first();
+    await map.focus();
+    await demo.page.keyboard.press('ArrowRight');
+    await demo.page.keyboard.press('ArrowRight');
+    const facts = demo.page.locator('.facts');
+    await facts.getByRole('heading', { name: 'Page 1' }).waitFor();
+    // Three turns of one conversation: their prompts begin alike.
+    expect(await facts.innerText()).toMatch(
+      /shared[^]*c01\.t1, c01\.t2, c01\.t3[^]*job 0 still has to read it/,
+    );
+    expect(await facts.locator('[aria-live]').innerText()).toContain('Page 1: shared, 3 references');
+    await demo.page.keyboard.press('End');
+    await facts.getByRole('heading', { name: 'Page 95' }).waitFor();
+    await demo.page.keyboard.press('Escape');
+    await facts.getByRole('heading', { name: 'Page facts' }).waitFor();
+    const box = (await map.boundingBox())!;
+    await demo.page.mouse.move(box.x + 10, box.y + 10);
+    await facts.getByRole('heading', { name: 'Page 0' }).waitFor();
+    await demo.close();
+  });
+
+  it('applies settings with the next reset', async () => {
+    const demo = await openDemo(browser, site.url);
+    await demo.until('ready');
+    await demo.page.getByRole('spinbutton', { name: 'Pages of the pool' }).fill('5000');
+    await demo.page.getByRole('spinbutton', { name: 'Host slots' }).fill('0');
+    await demo.page.getByLabel('Host policy').selectOption('arc-tier');
+    await demo.press('Reset and apply');
+    await demo.page.getByText('Offloading is off').waitFor();
+    await demo.until('ready');
+    await setSpeed(demo, FAST);
+    await demo.press('Run');
+    await demo.page.waitForFunction(() => Number(document.querySelector('main')!.dataset.step) > 50);
+    await demo.press('Pause');
+    await demo.until('paused');
+    expect(await demo.page.locator('.page-map canvas').first().getAttribute('aria-label')).toContain(
+      '5000 pages',
+    );
+    expect(await demo.mismatches()).toBe(0);
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  });
+});
+
+describe('traces of one’s own', () => {
+  it('replays a dropped file, and one that was chosen', async () => {
+    const demo = await openDemo(browser, site.url);
+    await demo.until('ready');
+    await dropFile(demo, 'mine.jsonl', traceText([request('a', [1, 2, 3]), request('b', [1, 2, 4])]));
+    await demo.page.locator('main[data-trace="mine.jsonl"][data-status="ready"]').waitFor();
+    await setSpeed(demo, FAST);
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(await counter(demo, 'requests-done')).toBe('2 of 2');
+    expect(await demo.mismatches()).toBe(0);
+
+    const mooncake = { timestamp: 0, input_length: 600, output_length: 2, hash_ids: [46, 47] };
+    await demo.page.getByLabel('Trace files').setInputFiles({
+      name: 'mooncake.jsonl',
+      mimeType: 'application/jsonl',
+      buffer: Buffer.from(`${JSON.stringify(mooncake)}\n`),
+    });
+    await demo.page.locator('main[data-trace="mooncake.jsonl"][data-status="ready"]').waitFor();
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(await counter(demo, 'requests-done')).toBe('1 of 1');
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  });
+
+  it('refuses a broken file by file, line and field, and keeps the run', async () => {
+    const demo = await openDemo(browser, site.url);
+    await demo.until('ready');
+    await demo.press('Step');
+    await demo.page.locator('main[data-step="1"]').waitFor();
+    const broken = traceText([request('a', [1, 2]), { ...request('b', [1]), prompt_tokens: 'many' }]);
+    await dropFile(demo, 'broken.jsonl', broken);
+    const alert = demo.page.getByRole('alert');
+    await alert.waitFor();
+    expect(await alert.innerText()).toMatch(/broken\.jsonl:3: prompt_tokens: expected .*, got "many"/);
+    expect(await demo.status()).toBe('paused');
+    await demo.press('Step');
+    await demo.page.locator('main[data-step="2"]').waitFor();
+    expect(await alert.count()).toBe(0);
+    await dropFile(demo, 'photo.png', '\u0000PNG');
+    await alert.waitFor();
+    expect(await alert.innerText()).toContain('photo.png');
+    await demo.close();
+  });
+});
+
+/** Counts the devices of a page and lets a test lose one. */
+function watchDevices(): void {
+  const devices: GPUDevice[] = [];
+  const adapters = new Set<GPUAdapter>();
+  const state = { devices, lost: 0, adapters };
+  Object.assign(window, { watched: state });
+  // eslint-disable-next-line @typescript-eslint/unbound-method
+  const original = GPUAdapter.prototype.requestDevice;
+  GPUAdapter.prototype.requestDevice = async function (descriptor) {
+    adapters.add(this);
+    const device = await original.call(this, descriptor);
+    devices.push(device);
+    void device.lost.then(() => (state.lost += 1));
+    return device;
+  };
+}
+
+interface Watched {
+  readonly devices: GPUDevice[];
+  readonly lost: number;
+  readonly adapters: Set<GPUAdapter>;
+}
+
+const watched = ({ page }: OpenedDemo) =>
+  page.evaluate(() => {
+    const { devices, lost, adapters } = (window as unknown as { watched: Watched }).watched;
+    return { devices: devices.length, adapters: adapters.size, live: devices.length - lost };
+  });
+
+describe('lifecycle', () => {
+  it('has exactly one run live, however wildly the buttons are pressed', async () => {
+    const demo = await openDemo(browser, site.url, { before: watchDevices });
+    await demo.until('ready');
+    await setSpeed(demo, FAST);
+    // As fast as a page can be clicked: in one task, and from one task to the next.
+    await demo.page.evaluate(async () => {
+      const press = (name: string) => {
+        const buttons = [...document.querySelectorAll('button')];
+        buttons.find((button) => button.textContent.includes(name))?.click();
+      };
+      for (let round = 0; round < 12; round += 1) {
+        press('Run');
+        press('Reset');
+        press('Step');
+        if (round % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 15 * round));
+        press('Run');
+        document.querySelector<HTMLInputElement>('[role=switch]')!.click();
+        press('Reset');
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    });
+    await demo.page.getByText('Hazard', { exact: true }).click();
+    await demo.page.locator('main[data-trace^="hazard"][data-status="ready"]').waitFor();
+    expect(await demo.attribute('step')).toBe('0');
+    expect(await demo.page.getByRole('alert').count()).toBe(0);
+    const { devices, adapters, live } = await watched(demo);
+    expect(live, 'live devices').toBe(1);
+    expect(devices).toBeGreaterThan(1);
+    expect(adapters, 'an adapter for each device').toBe(devices);
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(await counter(demo, 'requests-done')).toBe('40 of 40');
+    expect(await demo.attribute('step')).toBe('250');
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  });
+
+  it('says that the device was lost in mid-run, and starts again on a new one', async () => {
+    const demo = await openDemo(browser, site.url, { before: watchDevices });
+    await demo.until('ready');
+    await setSpeed(demo, FAST);
+    await demo.press('Run');
+    await demo.page.waitForFunction(() => Number(document.querySelector('main')!.dataset.step) > 20);
+    await demo.page.evaluate(() =>
+      (window as unknown as { watched: Watched }).watched.devices.at(-1)!.destroy(),
+    );
+    await demo.until('lost');
+    expect(await demo.page.getByRole('alert').innerText()).toContain('The GPU device was lost');
+    await demo.press('Run again');
+    await demo.until('running');
+    expect(await demo.page.getByRole('alert').count()).toBe(0);
+    await demo.page.waitForFunction(() => Number(document.querySelector('main')!.dataset.step) > 20);
+    expect((await watched(demo)).live).toBe(1);
+    expect(await demo.mismatches()).toBe(0);
+    await demo.close();
+  });
+});
+
+describe('without WebGPU', () => {
+  it('works on the simulated worker, and says why', async () => {
+    const demo = await openDemo(browser, site.url, {
+      before: () => Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined }),
+    });
+    await demo.until('ready');
+    expect(await demo.attribute('worker')).toBe('simulated');
+    const place = await demo.page.locator('.place').innerText();
+    expect(place).toContain('navigator.gpu is undefined');
+    expect(place).toContain('https');
+    await choose(demo, 'Hazard');
+    await setSpeed(demo, FAST);
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(await demo.mismatches()).toBe(0);
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  });
+
+  it('does so where the browser has WebGPU and no adapter', async () => {
+    const demo = await openDemo(browser, site.url, {
+      before: () => {
+        GPU.prototype.requestAdapter = () => Promise.resolve(null);
+      },
+    });
+    await demo.until('ready');
+    expect(await demo.attribute('worker')).toBe('simulated');
+    expect(await demo.page.locator('.place').innerText()).toContain('gave null');
+    await demo.close();
+  });
+});
+
+describe('the development server', () => {
+  it('serves the same page without a complaint', async () => {
+    const server = await createServer({
+      configFile: DEMO_CONFIG,
+      logLevel: 'error',
+      server: { port: 0, host: '127.0.0.1' },
+    });
+    await server.listen();
+    try {
+      const demo = await openDemo(browser, server.resolvedUrls!.local[0]);
+      await demo.until('ready');
+      await demo.press('Step');
+      await demo.page.locator('main[data-step="1"]').waitFor();
+      expect(demo.complaints).toEqual([]);
+      await demo.close();
+    } finally {
+      await server.close();
+    }
+  }, 120_000);
+});

@@ -1,0 +1,55 @@
+/** Pictures of the page to look at, at three sizes, light and dark; and that nothing leaves the window. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { buildAndServe, launch, openDemo, SCREENSHOTS, type Site } from './support.ts';
+
+let site: Site;
+let browser: Browser;
+
+beforeAll(async () => {
+  site = await buildAndServe();
+  browser = await launch();
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await site?.close();
+});
+
+const SIZES = {
+  phone: { width: 360, height: 740 },
+  laptop: { width: 1280, height: 900 },
+  wide: { width: 2200, height: 1200 },
+} as const;
+
+describe.each(Object.entries(SIZES))('at the size of a %s', (size, viewport) => {
+  it.each(['light', 'dark'] as const)('in %s, nothing is wider than the window', async (colorScheme) => {
+    const demo = await openDemo(browser, site.url, { viewport, colorScheme, reducedMotion: 'reduce' });
+    await demo.until('ready');
+    await demo.page.getByLabel('Speed').selectOption({ label: '300 steps a second' });
+    const shoot = async (name: string, stepMin: number) => {
+      await demo.press('Run');
+      await demo.page.waitForFunction(
+        (step) => Number(document.querySelector('main')!.dataset.step) > step,
+        stepMin,
+      );
+      await demo.press('Pause');
+      await demo.until('paused');
+      await demo.page.locator('.page-map canvas').first().press('ArrowRight');
+      await demo.page.locator('.page-map canvas').first().press('ArrowDown');
+      await demo.page.evaluate(() => scrollTo(0, 0));
+      const path = join(SCREENSHOTS, `${name}-${size}-${colorScheme}.png`);
+      await demo.page.screenshot({ path, fullPage: true });
+      expect(await demo.page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width);
+    };
+    await shoot('conversations', 250);
+    await demo.page.getByText('Hazard', { exact: true }).click();
+    await demo.page.locator('main[data-trace^="hazard"][data-status="ready"]').waitFor();
+    await demo.page.getByRole('switch').click();
+    await demo.page.locator('main[data-fence="off"][data-status="ready"]').waitFor();
+    await shoot('hazard', 90);
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  });
+});
