@@ -118,7 +118,9 @@ export function parseConfig<Schema extends z.ZodType>(
   if (result.success) return result.data;
   const problems = result.error.issues.map((issue) => {
     const field = issue.path.join('.') || what;
-    const value = issue.input === undefined ? '' : ` (got ${JSON.stringify(issue.input)})`;
+    // What a refinement reports is the whole object; its message names the value itself.
+    const value =
+      issue.input === undefined || issue.code === 'custom' ? '' : ` (got ${JSON.stringify(issue.input)})`;
     return `${field}: ${issue.message}${value}`;
   });
   throw new ConfigError(`${what} is not usable. ${problems.join('; ')}`);

@@ -1,7 +1,6 @@
 /** `pagefence replay`: a trace through pages. */
-import { setImmediate as macrotask } from 'node:timers/promises';
 import { createEngine } from '../create-engine.ts';
-import type { Engine, StepReport } from '../engine.ts';
+import type { Engine } from '../engine.ts';
 import { DeviceError } from '../errors.ts';
 import { BadLines } from '../trace/bad-lines.ts';
 import { Replay } from '../trace/replay.ts';
@@ -92,7 +91,7 @@ async function replayRequests(
   const memory = new ResidentMemory();
   signal.addEventListener('abort', () => progress.stop());
   try {
-    const report = await new ReplayWithBreaks({
+    const report = await new Replay({
       engine,
       requests,
       concurrency: options.concurrency,
@@ -116,20 +115,5 @@ async function closeEngine(engine: Engine): Promise<void> {
     await engine.close();
   } catch (error) {
     if (!(error instanceof DeviceError)) throw error;
-  }
-}
-
-const BREAK_EVERY_MS = 20;
-
-/** Steps of the simulated worker are over within microtasks: without a break no signal would ever be heard. */
-class ReplayWithBreaks extends Replay {
-  private nextBreak = 0;
-
-  override async next(): Promise<StepReport | null> {
-    if (performance.now() >= this.nextBreak) {
-      await macrotask();
-      this.nextBreak = performance.now() + BREAK_EVERY_MS;
-    }
-    return super.next();
   }
 }

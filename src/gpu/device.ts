@@ -65,7 +65,14 @@ export function inErrorScopes<Value>(
 /** Scopes of a lost device may reject; its loss is told elsewhere. */
 async function firstError(scopes: readonly Promise<GPUError | null>[]): Promise<string | null> {
   const errors = await Promise.all(scopes.map((scope) => scope.catch(() => null)));
-  return errors.find((error) => error !== null)?.message ?? null;
+  const error = errors.find((found) => found !== null);
+  return error == null ? null : withoutTrace(error.message);
+}
+
+/** Dawn appends where in its own sources a call failed, a line each: of no use to whoever reads the message. */
+function withoutTrace(message: string): string {
+  const lines = message.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '' && !/^at /.test(line)).join(' ');
 }
 
 /** Software adapters answer to other strategies than GPUs, and Deno to others than Dawn. */

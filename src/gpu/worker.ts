@@ -20,7 +20,7 @@ import { POISON_WORD } from '../witness/pattern.ts';
 import { alignUp, MAP_ALIGNMENT } from './buffers.ts';
 import { recordCopies } from './copy.ts';
 import { inErrorScopes, type AdapterFacts, type ScopeResult } from './device.ts';
-import { macrotask, pause } from './macrotask.ts';
+import { macrotask, pause } from '../event-loop.ts';
 import type { PageLocation } from './page-buffers.ts';
 import type { Strategies } from './strategies.ts';
 import { createParts, type WorkerParts } from './worker-parts.ts';

@@ -1,6 +1,7 @@
 /** Replays the requests of a trace through an engine: one trace id is one page. */
 import { ConfigError, DeviceError } from '../errors.ts';
 import type { Engine, StepReport } from '../engine.ts';
+import { macrotask } from '../event-loop.ts';
 import type { FinishedRequest } from '../schedule/request.ts';
 import type { WitnessReport } from '../schedule/step-plan.ts';
 import type { EngineStatistics } from '../statistics.ts';
@@ -48,6 +49,8 @@ export interface ReplayReport {
 }
 
 const REFUSALS_KEPT = 5;
+/** A worker that never really waits would keep timers, signals and pictures from their turn. */
+const BREAK_EVERY_MS = 20;
 
 /** One replay. `start()` runs to the end; `next()` runs one step, for those who want to look in between. */
 export class Replay {
@@ -91,8 +94,13 @@ export class Replay {
   async start(): Promise<ReplayReport> {
     const begin = performance.now();
     let interrupted: string | null = null;
+    let nextBreak = begin + BREAK_EVERY_MS;
     try {
-      while (!this.options.signal?.aborted && (await this.next()) !== null);
+      while (!this.options.signal?.aborted && (await this.next()) !== null) {
+        if (performance.now() < nextBreak) continue;
+        await macrotask();
+        nextBreak = performance.now() + BREAK_EVERY_MS;
+      }
       if (this.options.signal?.aborted) interrupted = 'stopped on request';
     } catch (error) {
       if (!(error instanceof DeviceError)) throw error;
@@ -129,9 +137,9 @@ export class Replay {
   private feed(): void {
     const { concurrency = 1 } = this.options;
     while (!this.exhausted && this.engine.requestCount < concurrency) {
-      const { done, value } = this.source.next();
-      if (done) this.exhausted = true;
-      else this.admit(value);
+      const next = this.source.next();
+      if (next.done === true) this.exhausted = true;
+      else this.admit(next.value);
     }
   }
 

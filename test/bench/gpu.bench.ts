@@ -9,7 +9,7 @@ import { acquireAdapter } from '../../src/runtime/acquire.ts';
 import { jobId, pageId, slotId } from '../../src/units.ts';
 import { plan, shuffled } from '../gpu/support/pool.ts';
 import { measure, type Contest, type Verdict } from './measure.ts';
-import { finished, rawCopy, rawLoad, rawStore, rawZero, type RawPool, type Way } from './raw.ts';
+import { finished, rawCopy, rawLoad, rawStore, rawZero, type RawMemory, type Way } from './raw.ts';
 
 const PAGE_BYTES = 64 * 2 ** 10;
 const POOL_PAGES = 4096;
@@ -64,10 +64,11 @@ async function worker(
   return made;
 }
 
-/** Workers hold 256 MiB each: none outlives its contest. */
+/** Each way holds 256 MiB: none outlives its contest. */
 async function contest(made: Contest): Promise<void> {
   verdicts.push(await measure(made, ROUNDS));
   for (const each of workers.splice(0)) await each.close();
+  for (const pool of rawPools.splice(0)) pool.destroy();
 }
 
 /** Drives a step, and what it leaves under way, to its end. */
@@ -83,9 +84,27 @@ function stepper(
   };
 }
 
-/** Raw ways work on the same buffer and the same host memory as ours: caches are then as warm for both. */
-function poolOf(target: WebGpuWorker): RawPool {
-  return { device, pageBytes: PAGE_BYTES, buffer: target.locate(pageId(0)).buffer };
+const rawPools: GPUBuffer[] = [];
+
+function rawMemory(): RawMemory {
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+  const makePool = () => {
+    const pool = device.createBuffer({ size: POOL_PAGES * PAGE_BYTES, usage });
+    rawPools.push(pool);
+    return pool;
+  };
+  return {
+    device,
+    pageBytes: PAGE_BYTES,
+    makePool,
+    makeHost: () => new Uint8Array(MOVED_PAGES * PAGE_BYTES).fill(1),
+  };
+}
+
+function makeHost(): HostMemory {
+  const host = new HostMemory({ slots: MOVED_PAGES, slotBytes: PAGE_BYTES });
+  host.view(slotId(0), MOVED_PAGES).fill(1);
+  return host;
 }
 
 const pages = shuffled(POOL_PAGES - 1).map((page) => page + 1);
@@ -101,7 +120,7 @@ it('zeroes a scattered list', async () => {
   await contest({
     title: `zero ${LIST_PAGES} scattered pages`,
     bytes: LIST_PAGES * PAGE_BYTES,
-    raw: await rawZero(poolOf(workers[0]), list),
+    raw: await rawZero(rawMemory(), list),
     ours,
     byDefault: defaults().zero,
   });
@@ -120,7 +139,7 @@ it('copies a scattered list', async () => {
   await contest({
     title: `copy ${LIST_PAGES} scattered pages`,
     bytes: LIST_PAGES * PAGE_BYTES,
-    raw: await rawCopy(poolOf(workers[0]), pairs),
+    raw: await rawCopy(rawMemory(), pairs),
     ours,
     byDefault: defaults().copy,
   });
@@ -132,11 +151,9 @@ const lists = [
 ];
 
 it.each(lists)('stores 64 MiB of $kind pages', async ({ kind, list }) => {
-  const host = new HostMemory({ slots: MOVED_PAGES, slotBytes: PAGE_BYTES });
-  host.view(slotId(0), MOVED_PAGES).fill(1);
   const ours: Way[] = [];
   for (const store of ['copy', 'gather'] as const) {
-    const target = await worker({ store }, host);
+    const target = await worker({ store }, makeHost());
     let step = 0;
     const run = async () => {
       step += 1;
@@ -149,28 +166,26 @@ it.each(lists)('stores 64 MiB of $kind pages', async ({ kind, list }) => {
   await contest({
     title: `store 64 MiB, ${kind} pages`,
     bytes: MOVED_PAGES * PAGE_BYTES,
-    raw: rawStore(poolOf(workers[0]), list, host.view(slotId(0), MOVED_PAGES)),
+    raw: rawStore(rawMemory(), list),
     ours,
     byDefault: defaults().store,
   });
 });
 
 it.each(lists)('loads 64 MiB of $kind pages', async ({ kind, list }) => {
-  const host = new HostMemory({ slots: MOVED_PAGES, slotBytes: PAGE_BYTES });
-  host.view(slotId(0), MOVED_PAGES).fill(1);
   const load = (job: number) => ({
     loads: [{ id: jobId(job), pages: list.map(pageId), slots: list.map((_, i) => slotId(i)) }],
   });
   const ours: Way[] = [];
   for (const strategy of ['write', 'pack', 'scatter'] as const) {
-    const target = await worker({ load: strategy, directWritesMax: 0 }, host);
+    const target = await worker({ load: strategy, directWritesMax: 0 }, makeHost());
     ours.push({ name: strategy, run: stepper(target, load) });
   }
-  ours.push({ name: 'as configured', run: stepper(await worker({}, host), load) });
+  ours.push({ name: 'as configured', run: stepper(await worker({}, makeHost()), load) });
   await contest({
     title: `load 64 MiB, ${kind} pages`,
     bytes: MOVED_PAGES * PAGE_BYTES,
-    raw: rawLoad(poolOf(workers[0]), list, host.view(slotId(0), MOVED_PAGES)),
+    raw: rawLoad(rawMemory(), list),
     ours,
     byDefault: 'as configured',
   });

@@ -33,11 +33,14 @@ override total: u32;
 const ZERO = `${HEAD} pool[list[entry] * units + unit] = vec4u(0u); }`;
 const COPY = `${HEAD} pool[list[2u * entry + 1u] * units + unit] = pool[list[2u * entry] * units + unit]; }`;
 
-/** A buffer of pages, all in one. */
-export interface RawPool {
+/** Memory for one way. What another way has just written is written again at half the speed, so none is shared. */
+export interface RawMemory {
   readonly device: GPUDevice;
-  readonly buffer: GPUBuffer;
   readonly pageBytes: number;
+  /** A buffer of pages. */
+  readonly makePool: () => GPUBuffer;
+  /** Host memory for the pages that move. */
+  readonly makeHost: () => Uint8Array<ArrayBuffer>;
 }
 
 /** Waits for the device. The empty submit makes writes without commands count on every implementation. */
@@ -47,13 +50,14 @@ export async function finished(device: GPUDevice): Promise<void> {
 }
 
 async function dispatchWay(
-  pool: RawPool,
+  memory: RawMemory,
   name: string,
   code: string,
   list: Uint32Array,
   entries: number,
 ): Promise<Way> {
-  const { device, buffer, pageBytes } = pool;
+  const { device, pageBytes } = memory;
+  const buffer = memory.makePool();
   const units = pageBytes / 16;
   const total = units * entries;
   const pipeline = await device.createComputePipelineAsync({
@@ -85,8 +89,9 @@ async function dispatchWay(
 }
 
 /** Zeroing a list of pages: one dispatch, and one `clearBuffer` a page. */
-export async function rawZero(pool: RawPool, pages: readonly number[]): Promise<Way[]> {
-  const { device, buffer, pageBytes } = pool;
+export async function rawZero(memory: RawMemory, pages: readonly number[]): Promise<Way[]> {
+  const { device, pageBytes } = memory;
+  const buffer = memory.makePool();
   const clear = () => {
     const encoder = device.createCommandEncoder();
     for (const page of pages) encoder.clearBuffer(buffer, page * pageBytes, pageBytes);
@@ -94,15 +99,19 @@ export async function rawZero(pool: RawPool, pages: readonly number[]): Promise<
     return finished(device);
   };
   return [
-    await dispatchWay(pool, 'one dispatch', ZERO, Uint32Array.from(pages), pages.length),
+    await dispatchWay(memory, 'one dispatch', ZERO, Uint32Array.from(pages), pages.length),
     { name: 'clearBuffer, one a page', run: clear },
   ];
 }
 
 /** Copying pages to pages: one dispatch, and one copy command a page through bounce buffers of two sizes. */
-export async function rawCopy(pool: RawPool, pairs: readonly (readonly [number, number])[]): Promise<Way[]> {
-  const { device, buffer, pageBytes } = pool;
+export async function rawCopy(
+  memory: RawMemory,
+  pairs: readonly (readonly [number, number])[],
+): Promise<Way[]> {
+  const { device, pageBytes } = memory;
   const bounceWay = (places: number): Way => {
+    const buffer = memory.makePool();
     const bounce = device.createBuffer({ size: places * pageBytes, usage: COPY_SRC | COPY_DST });
     const run = () => {
       const encoder = device.createCommandEncoder();
@@ -121,7 +130,7 @@ export async function rawCopy(pool: RawPool, pairs: readonly (readonly [number, 
     return { name: `bounce, one a page, ${places} pages`, run };
   };
   return [
-    await dispatchWay(pool, 'one dispatch', COPY, Uint32Array.from(pairs.flat()), pairs.length),
+    await dispatchWay(memory, 'one dispatch', COPY, Uint32Array.from(pairs.flat()), pairs.length),
     bounceWay(1),
     bounceWay(16),
     bounceWay(256),
@@ -153,16 +162,18 @@ function ranges(pages: readonly number[], pageBytes: number, bytesMax: number): 
 }
 
 /** Pages to host memory: rings of four mappable buffers of three sizes, and one buffer for all. */
-export function rawStore(pool: RawPool, pages: readonly number[], host: Uint8Array): Way[] {
+export function rawStore(memory: RawMemory, pages: readonly number[]): Way[] {
+  const { device, pageBytes } = memory;
   const ring = (megabytes: number, count: number, name: string): Way => {
     const size = megabytes * 2 ** 20;
-    const buffers = Array.from({ length: count }, () =>
-      pool.device.createBuffer({ size, usage: MAP_READ | COPY_DST }),
+    const [buffer, host] = [memory.makePool(), memory.makeHost()];
+    const staging = Array.from({ length: count }, () =>
+      device.createBuffer({ size, usage: MAP_READ | COPY_DST }),
     );
-    const batches = ranges(pages, pool.pageBytes, size);
-    return { name, run: () => storeThroughRing(pool, batches, buffers, host) };
+    const batches = ranges(pages, pageBytes, size);
+    return { name, run: () => storeThroughRing(device, buffer, batches, staging, host) };
   };
-  const all = Math.ceil((pages.length * pool.pageBytes) / 2 ** 20);
+  const all = Math.ceil((pages.length * pageBytes) / 2 ** 20);
   return [
     ring(1, 4, 'ring of 4 x 1 MiB'),
     ring(4, 4, 'ring of 4 x 4 MiB'),
@@ -172,7 +183,8 @@ export function rawStore(pool: RawPool, pages: readonly number[], host: Uint8Arr
 }
 
 async function storeThroughRing(
-  { device, buffer }: RawPool,
+  device: GPUDevice,
+  buffer: GPUBuffer,
   batches: readonly Range[][],
   ring: readonly GPUBuffer[],
   host: Uint8Array,
@@ -184,10 +196,11 @@ async function storeThroughRing(
     const staging = ring[slot];
     const start = batch[0].at;
     const encoder = device.createCommandEncoder();
-    for (const { offset, at, bytes } of batch)
+    for (const { offset, at, bytes } of batch) {
       encoder.copyBufferToBuffer(buffer, offset, staging, at - start, bytes);
+    }
     device.queue.submit([encoder.finish()]);
-    const bytes = batch.reduce((sum, range) => sum + range.bytes, 0);
+    const bytes = bytesOf(batch);
     flying[slot] = staging.mapAsync(READ, 0, bytes).then(() => {
       host.set(new Uint8Array(staging.getMappedRange(0, bytes)), start);
       staging.unmap();
@@ -197,31 +210,45 @@ async function storeThroughRing(
 }
 
 /** Host memory to pages: `writeBuffer` for neighbours and a page at a time, and a ring of mappable buffers. */
-export function rawLoad(pool: RawPool, pages: readonly number[], host: Uint8Array<ArrayBuffer>): Way[] {
-  const { device, buffer, pageBytes } = pool;
+export function rawLoad(memory: RawMemory, pages: readonly number[]): Way[] {
+  const { device, pageBytes } = memory;
   const [whole] = ranges(pages, pageBytes, Infinity);
-  const write = (list: readonly Range[]) => () => {
-    for (const { offset, at, bytes } of list) device.queue.writeBuffer(buffer, offset, host, at, bytes);
-    return finished(device);
-  };
   const single = pages.map((page, i): Range => ({
     offset: page * pageBytes,
     at: i * pageBytes,
     bytes: pageBytes,
   }));
+  const write = (name: string, list: readonly Range[]): Way => {
+    const [buffer, host] = [memory.makePool(), memory.makeHost()];
+    const run = () => {
+      for (const { offset, at, bytes } of list) device.queue.writeBuffer(buffer, offset, host, at, bytes);
+      return finished(device);
+    };
+    return { name, run };
+  };
+  return [
+    write('writeBuffer, one a run', whole),
+    write('writeBuffer, one a page', single),
+    loadThroughRing(memory, pages),
+  ];
+}
+
+function loadThroughRing(memory: RawMemory, pages: readonly number[]): Way {
+  const { device, pageBytes } = memory;
+  const [buffer, host] = [memory.makePool(), memory.makeHost()];
   const size = 4 * 2 ** 20;
   const ring = Array.from({ length: 4 }, () =>
     device.createBuffer({ size, usage: MAP_WRITE | COPY_SRC, mappedAtCreation: true }),
   );
-  const mapped: Promise<void>[] = ring.map(() => Promise.resolve());
+  const mapped: Promise<unknown>[] = ring.map(() => Promise.resolve());
   const batches = ranges(pages, pageBytes, size);
-  const throughRing = async () => {
+  const run = async () => {
     for (const [index, batch] of batches.entries()) {
       const slot = index % ring.length;
       await mapped[slot];
       const staging = ring[slot];
       const start = batch[0].at;
-      const bytes = batch.reduce((sum, range) => sum + range.bytes, 0);
+      const bytes = bytesOf(batch);
       new Uint8Array(staging.getMappedRange(0, bytes)).set(host.subarray(start, start + bytes));
       staging.unmap();
       const encoder = device.createCommandEncoder();
@@ -233,9 +260,9 @@ export function rawLoad(pool: RawPool, pages: readonly number[], host: Uint8Arra
     }
     await finished(device);
   };
-  return [
-    { name: 'writeBuffer, one a run', run: write(whole) },
-    { name: 'writeBuffer, one a page', run: write(single) },
-    { name: 'MAP_WRITE ring of 4 x 4 MiB', run: throughRing },
-  ];
+  return { name: 'MAP_WRITE ring of 4 x 4 MiB', run };
+}
+
+function bytesOf(batch: readonly Range[]): number {
+  return batch.reduce((sum, range) => sum + range.bytes, 0);
 }

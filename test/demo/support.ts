@@ -114,3 +114,19 @@ export function traceText(lines: readonly Record<string, unknown>[]): string {
 export function request(id: string, blocks: readonly number[]): Record<string, unknown> {
   return { id, prompt_tokens: blocks.length * 16 + 3, output_tokens: 4, blocks };
 }
+
+export const FAST = 'as fast as it goes';
+
+export async function setSpeed({ page }: OpenedDemo, label: string): Promise<void> {
+  await page.getByLabel('Speed').selectOption({ label });
+}
+
+export async function choose(demo: OpenedDemo, title: 'Conversations' | 'Hazard'): Promise<void> {
+  await demo.page.getByText(title, { exact: true }).click();
+  await demo.page.locator(`main[data-trace^="${title === 'Hazard' ? 'hazard' : 'sample'}"]`).waitFor();
+  await demo.until('ready');
+}
+
+export async function counter({ page }: OpenedDemo, name: string): Promise<string> {
+  return (await page.locator(`[data-counter="${name}"]`).innerText()).trim();
+}

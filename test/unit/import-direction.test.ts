@@ -18,7 +18,8 @@ const RULES: Record<string, readonly string[]> = {
   offload: [...LEAVES, 'cache', 'schedule'],
   transfer: [...LEAVES, 'schedule/step-plan'],
   witness: [...LEAVES, 'schedule/step-plan'],
-  gpu: [...LEAVES, 'host-memory', 'schedule/step-plan', 'transfer', 'witness'],
+  'event-loop': [],
+  gpu: [...LEAVES, 'host-memory', 'event-loop', 'schedule/step-plan', 'transfer', 'witness'],
   reference: [...LEAVES, 'host-memory', 'schedule/step-plan', 'transfer', 'witness'],
   runtime: ['units', 'errors'],
 };

@@ -163,7 +163,7 @@ export class Session {
     } catch (error) {
       await this.turn;
       if (request !== this.request) return;
-      // The run before is untouched: whoever dropped a wrong file may go on with it.
+      // The run before is untouched: whoever dropped a bad file may go on with it.
       this.set({
         status: this.run === null ? 'failed' : before,
         problem: { title: 'This trace cannot be read', message: messageOf(error) },
@@ -249,6 +249,8 @@ export class Session {
     try {
       while (isLive() && !isOver && this.takeStep(end)) isOver = !(await run.step());
       if (isLive() && this.isWitnessDue(run, isOver)) {
+        // Reading back waits for everything submitted so far.
+        this.publish(run);
         await run.readWitness();
         this.witnessAt = performance.now();
       }

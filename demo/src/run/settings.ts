@@ -19,10 +19,10 @@ export interface RunSettings {
 
 export type SettingName = 'poolPages' | 'hostSlots' | 'concurrency' | 'storePagesPerStep';
 
-/** Bounds of the number fields. Pages are 4 KiB, so the largest pool is 80 MB and the largest host tier 400 MB. */
+/** Bounds of the number fields. Pages are 4 KiB, so the largest pool is 80 MB and the largest host tier 200 MB. */
 export const BOUNDS: Readonly<Record<SettingName, { readonly min: number; readonly max: number }>> = {
   poolPages: { min: 2, max: 20_000 },
-  hostSlots: { min: 0, max: 100_000 },
+  hostSlots: { min: 0, max: 50_000 },
   concurrency: { min: 1, max: 64 },
   storePagesPerStep: { min: 1, max: 1024 },
 };
@@ -35,17 +35,17 @@ const STAGING_BUFFERS = 2;
 /** Places of the overflow buffer. Too few, and flushed stores fail for want of room. */
 const OVERFLOW_PAGES_MIN = 64;
 
-/** Settings for a trace of one's own: the pool holds a few of its longest prompts, the host tier many. */
+/** For a trace of one's own: its longest prompt fits the pool with room to spare, and the host tier holds more. */
 export function settingsFor(trace: LoadedTrace): RunSettings {
   const pagesMax = trace.requests.reduce(
     (max, { promptTokens, outputTokens, blockTokens }) =>
       Math.max(max, Math.ceil((promptTokens + Math.max(outputTokens, 1)) / blockTokens)),
     1,
   );
-  const poolPages = Math.min(BOUNDS.poolPages.max, Math.max(64, pagesMax * 4));
+  const poolPages = Math.min(BOUNDS.poolPages.max, Math.max(96, Math.ceil(pagesMax * 1.5)));
   return {
     poolPages,
-    hostSlots: Math.min(BOUNDS.hostSlots.max, poolPages * 4),
+    hostSlots: Math.min(BOUNDS.hostSlots.max, poolPages * 3),
     policy: 'lru',
     concurrency: 4,
     storePagesPerStep: Math.max(1, Math.ceil(poolPages / 64)),

@@ -13,7 +13,7 @@ export interface GridContent {
   readonly surface: string;
 }
 
-const SIZE_MIN = 7;
+const SIZE_MIN = 3;
 const SIZE_MAX = 60;
 
 export class CellGrid {

@@ -134,7 +134,7 @@ export function ownerColour(id: string): number {
 }
 
 function inner({ x, y, size }: Box): Box {
-  const gap = size >= 8 ? 1 : 0.5;
+  const gap = size >= 8 ? 1 : size >= 5 ? 0.5 : 0.25;
   return { x: x + gap, y: y + gap, size: size - 2 * gap };
 }
 
