@@ -11,22 +11,18 @@ import { bySegment, type PageKernels } from './page-kernels.ts';
 import { forEachRun } from './runs.ts';
 import type { Strategies } from './strategies.ts';
 
-/**
- * Bytes written between two submits, and bytes of one write at most. Implementations keep what is written in memory of
- * their own until the next submit: this bounds that memory, and what is freed by one submit serves the writes behind
- * the next. Measured in all three runtimes, larger is slower, and smaller is in two of them.
- */
-const WRITTEN_BYTES = 4 * 2 ** 20;
+/** Bytes that are packed for one write: more leaves the CPU's caches, and is slower wherever it was measured. */
+const PACKED_BYTES = 4 * 2 ** 20;
 
 export interface LoadsOptions {
   readonly ledger: BufferLedger;
   readonly buffers: PageBuffers;
   readonly kernels: PageKernels;
   readonly transfer: TransferConfig;
-  readonly strategies: Pick<Strategies, 'load' | 'directWritesMax'>;
+  readonly strategies: Pick<Strategies, 'load' | 'directWritesMax' | 'writeBytesMax'>;
   readonly host: HostMemory;
-  /** Bytes between two submits. At least one page is written. For tests that want many batches. */
-  readonly writtenBytesMax?: number;
+  /** Upper bound on the bytes packed for one write. At least one page is. For tests that want many batches. */
+  readonly packedBytesMax?: number;
 }
 
 interface PageLoad {
@@ -49,11 +45,11 @@ export class Loads {
   private pending: PendingLoad[] = [];
 
   constructor(options: LoadsOptions) {
-    const { ledger, buffers, strategies, writtenBytesMax = WRITTEN_BYTES } = options;
+    const { ledger, buffers, strategies, packedBytesMax = PACKED_BYTES } = options;
     const { pageBytes, pages, segments } = buffers;
     this.options = options;
     // No more than a segment holds: the staging buffer is bound whole, and so is a segment.
-    this.placesMax = Math.max(1, Math.min(Math.floor(writtenBytesMax / pageBytes), pages, segments[0].pages));
+    this.placesMax = Math.max(1, Math.min(Math.floor(packedBytesMax / pageBytes), pages, segments[0].pages));
     const bytes = this.placesMax * pageBytes;
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
     this.staging = strategies.load === 'write' ? null : ledger.create('packed loads', bytes, usage);
@@ -121,10 +117,11 @@ export class Loads {
     runs: readonly [number, number][],
     commands: CommandList,
   ): void {
-    const { buffers, host, ledger } = this.options;
+    const { buffers, host, ledger, strategies } = this.options;
     const { queue } = ledger.device;
+    const pagesMax = Math.max(1, Math.floor(strategies.writeBytesMax / buffers.pageBytes));
     commands.submit('before loads');
-    let room = this.placesMax;
+    let room = pagesMax;
     for (const [first, length] of runs) {
       for (let done = 0; done < length;) {
         const { slot, page } = loads[first + done];
@@ -135,7 +132,7 @@ export class Loads {
         room -= pages;
         if (room > 0) continue;
         queue.submit([]);
-        room = this.placesMax;
+        room = pagesMax;
       }
     }
   }

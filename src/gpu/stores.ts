@@ -68,17 +68,23 @@ export class Stores {
     return (batch && this.arrivals.get(batch)?.failure) ?? null;
   }
 
-  /** Parts 1 to 3 of a step. Records the copies in the order in which the queue gave out buffers and places. */
+  /**
+   * Parts 1 to 3 of a step. Records the copies in the order in which the queue gave out buffers and places. A full
+   * staging buffer is submitted at once: it can then be on its way while the next one is being filled.
+   */
   begin(plan: StepPlan, commands: CommandList): StoreSubmission {
     const submission = this.queue.begin(plan);
     const { copies } = submission;
-    forEachRun(
-      copies.length,
-      (i) => sameStagingBuffer(copies[i], copies[i - 1]),
-      (first, length) => {
-        this.recordGroup(copies.slice(first, first + length), commands);
-      },
-    );
+    let filling = -1;
+    const joins = (i: number) => sameStagingBuffer(copies[i], copies[i - 1]);
+    forEachRun(copies.length, joins, (first, length) => {
+      const copy = copies[first];
+      if (copy.kind === 'stage') {
+        if (filling >= 0 && copy.buffer !== filling) commands.submit('stores');
+        filling = copy.buffer;
+      }
+      this.recordGroup(copies.slice(first, first + length), commands);
+    });
     return submission;
   }
 

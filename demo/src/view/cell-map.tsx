@@ -95,7 +95,8 @@ function target(
   if (key === 'Home') return 0;
   if (key === 'End') return count - 1;
   if (!(key in moves)) return undefined;
-  if (from === null) return 0;
+  // Nothing is selected, or what was selected in a larger pool.
+  if (from === null || from >= count) return 0;
   const next = from + moves[key];
   return next >= 0 && next < count ? next : from;
 }

@@ -51,14 +51,14 @@ export function paintPage(
     owner: colourBy === 'request' ? page.owners[0] : undefined,
   });
   const { size } = box;
-  if (look === 'shared') label(context, box, { text: `×${page.references}`, ink });
+  if (page.suspect) cross(context, box, theme);
+  else if (look === 'shared') label(context, box, { text: `×${page.references}`, ink });
   else if (look === 'loading') arrow(context, box, { direction: 'down', colour: ink });
   else if (look !== 'null' && size >= NUMBER_SIZE)
     label(context, box, { text: String(page.id), ink, faint: true });
   if (page.computed || page.loaded) bar(context, box, ink);
   if (page.zeroed) dot(context, box, ink);
   if (page.stores.length > 0) storeMark(context, box, { theme, isWaiting: page.unreadBy.length > 0 });
-  if (page.suspect) cross(context, box, theme);
 }
 
 /** The ground of a page; gives the colour of what is written on it. */
@@ -122,7 +122,7 @@ export function paintSlot(
       break;
     case 'pinned':
       fill(context, box, theme.pinned);
-      arrow(context, box, { direction: 'down', colour: theme['loading-ink'] });
+      if (!slot.suspect) arrow(context, box, { direction: 'down', colour: theme['loading-ink'] });
       break;
   }
   if (slot.suspect) cross(context, box, theme);

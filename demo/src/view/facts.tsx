@@ -104,7 +104,7 @@ function tellPage(page: PageView, look: Look, trace: LoadedTrace | null): Told {
 }
 
 function bytesOf({ suspect, state }: PageView): string {
-  if (suspect) return 'wrong: loaded from a slot that was stored too late';
+  if (suspect) return 'not to be trusted: loaded from a slot that was stored too late';
   if (state === 'null') return 'never used';
   return state === 'free' ? 'what its last owner left' : 'right, as far as the log tells';
 }
@@ -126,7 +126,10 @@ function tellSlot(slot: SlotView, view: EngineView): Told {
       ['Key', <Key value={slot.key} />],
       ['Loads', slot.readers === 0 ? 'none reads it' : counted(slot.readers, 'load')],
       ['On the device', page === undefined ? 'no' : `page ${page.id}`],
-      ['Bytes', slot.suspect ? 'wrong: its page was written before it was read' : SLOT_BYTES[slot.state]],
+      [
+        'Bytes',
+        slot.suspect ? 'not to be trusted: its page was written before it was read' : SLOT_BYTES[slot.state],
+      ],
     ],
   };
 }
