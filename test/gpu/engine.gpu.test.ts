@@ -136,6 +136,37 @@ describe('the witness', () => {
   });
 });
 
+describe('one long prompt', () => {
+  it('of 100,000 tokens in pages of 16 goes to the host whole, and comes back whole', async () => {
+    await withDevice(async (device) => {
+      const tokensPerPage = 16;
+      const pages = 6_250;
+      const world = await makeWorld(
+        {
+          cache: { pages: pages + 1, pageBytes: 64, tokensPerPage },
+          schedule: { maxTokensPerStep: 50_000 },
+          offload: { slots: 2 * pages },
+        },
+        onDevice(device),
+      );
+      const { engine, worker } = world;
+      const long = Uint32Array.from({ length: 100_000 }, (_, i) => (i * 2_654_435_761) >>> 0);
+      engine.add({ id: 'first', tokens: long });
+      await engine.drain();
+      expect(engine.statistics().pagesStored).toBe(pages);
+      engine.add({ id: 'pushes it out', tokens: long.map((token) => token ^ 1) });
+      await engine.drain();
+      engine.add({ id: 'second', tokens: long });
+      const [second] = await engine.drain();
+      // The last token is always computed, and with it its page.
+      expect(second.hitTokens).toEqual({ device: 0, host: long.length - tokensPerPage });
+      expect((await worker.readWitness()).mismatches).toBe(0);
+      expect(engine.cache.freePages).toBe(engine.cache.pageCountMax);
+      await engine.close();
+    });
+  });
+});
+
 describe('memory under way', () => {
   it('a store that is read late does not see later rows of its page', async () => {
     await withDevice(async (device) => {
