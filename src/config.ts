@@ -1,77 +1,125 @@
 /**
- * Configuration: one zod schema a part, and the types inferred from them. What the schemas let through can work
- * on some device; what a particular device refuses is found when its buffers are made (`gpu/page-buffers`).
+ * Configuration: what each field means, and one zod schema a part that checks it. What the schemas let through can
+ * work on some device; what a particular device refuses is found when its buffers are made (`gpu/page-buffers`).
  */
 import { z } from 'zod';
 import { ConfigError } from './errors.ts';
 import { WORD_BYTES } from './units.ts';
 
+/** The pool of pages, and how prompts are told apart in it. */
+export interface CacheConfig {
+  /** Pages of the pool, the null page included: a pool of N pages has N - 1 usable ones. 2 to 2^26. */
+  pages: number;
+  /** Bytes of one page: all layers, keys and values together. A multiple of 4. */
+  pageBytes: number;
+  /** Tokens whose rows one page holds. */
+  tokensPerPage: number;
+  /** Whether full pages are published under their prefix keys and found again. Default: true. */
+  prefixCaching: boolean;
+  /**
+   * Which newly allocated pages are overwritten before use. `always` (default): every one; `auto`: only where groups
+   * differ in kind, so that stale bytes could be read in another format (never with one group); `poison`: as
+   * `always`, but with a NaN pattern instead of zeros, so that a read of an unwritten row shows.
+   */
+  zeroing: 'auto' | 'always' | 'poison';
+  /** Separates the prefix keys of tenants that must not share pages. Default: none. */
+  salt: string;
+}
+
+/** How much runs at once. */
+export interface ScheduleConfig {
+  /** Tokens computed in one step, over all requests. Longer prompts are prefilled in chunks. Default: 8,192. */
+  maxTokensPerStep: number;
+  /** Requests that run at once. Default: 256. */
+  maxRunning: number;
+}
+
+/** The host tier and the fence. */
+export interface OffloadConfig {
+  /** Page-sized places in host memory. 0 (default) switches offloading off. */
+  slots: number;
+  /** Which ready, unpinned slot is evicted: `lru` (default), or `arc-tier`, an ARC whose ghosts re-enter T1. */
+  policy: 'lru' | 'arc-tier';
+  /**
+   * Which pages count as written by a step, and so flush the pending stores that read them. `complete` (default) is
+   * the rule. The other two are for tests and the demo: `scheduled-and-loads` leaves the zero list out (the
+   * incident), `off` never flushes.
+   */
+  fence: 'complete' | 'scheduled-and-loads' | 'off';
+}
+
+/** The pace of transfers between pages and host memory. */
+export interface TransferConfig {
+  /** Bytes of stores submitted in one step, flushes not counted. Default: 64 MiB. */
+  storeBytesPerStep: number;
+  /** Buffers in the staging ring. One is in use from its step until its acknowledgement is admitted. Default: 4. */
+  stagingBuffers: number;
+  /** Bytes of one staging buffer: at least one page, a multiple of 4. Default: 4 MiB; with a device, what suits it. */
+  stagingBytes: number;
+  /** Bytes of the device buffer for flushed pages while the ring is full. 0: such a store fails. Default: 8 MiB. */
+  overflowBytes: number;
+  /**
+   * When acknowledgements are admitted. n (default: 2): those of step s in step s + n, waiting for them there if need
+   * be; a run is then the same on every machine. `as-they-come`: those that have arrived.
+   */
+  acknowledgementLag: number | 'as-they-come';
+}
+
+export interface EngineConfig {
+  cache: CacheConfig;
+  schedule: ScheduleConfig;
+  offload: OffloadConfig;
+  transfer: TransferConfig;
+  /** Fill computed rows with the witness pattern, and check every row that a request reads. Default: true. */
+  witness: boolean;
+}
+
+/** What a caller writes: everything with a default may be left out. */
+export interface EngineConfigInput {
+  cache: Pick<CacheConfig, 'pages' | 'pageBytes' | 'tokensPerPage'> & Partial<CacheConfig>;
+  schedule?: Partial<ScheduleConfig>;
+  offload?: Partial<OffloadConfig>;
+  transfer?: Partial<TransferConfig>;
+  /** Fill computed rows with the witness pattern, and check every row that a request reads. Default: true. */
+  witness?: boolean;
+}
+
+/** Pages and slots are counted in lists of 32-bit words; this many are 256 GiB of 4 KiB pages. */
+const PAGES_MAX = 2 ** 26;
 const count = z.int().min(1);
 
 export const cacheConfigSchema = z.strictObject({
-  /** Pages of the pool, the null page included: a pool of N pages has N - 1 usable ones. */
-  pages: z
-    .int()
-    .min(2)
-    .max(2 ** 31),
-  /** Bytes of one page: all layers, keys and values together. A multiple of 4. */
+  pages: z.int().min(2).max(PAGES_MAX),
   pageBytes: count.multipleOf(WORD_BYTES),
-  /** Tokens whose rows one page holds. */
   tokensPerPage: count,
-  /** Whether full pages are published under their prefix keys and found again. */
   prefixCaching: z.boolean().default(true),
-  /**
-   * Which newly allocated pages are overwritten before use. `always`: every one; `auto`: only where groups differ
-   * in kind, so that stale bytes could be read in another format (never with one group); `poison`: as `always`,
-   * but with a NaN pattern instead of zeros, so that a read of an unwritten row shows.
-   */
   zeroing: z.enum(['auto', 'always', 'poison']).default('always'),
-  /** Separates the prefix keys of tenants that must not share pages. */
   salt: z.string().default(''),
 });
 
 export const scheduleConfigSchema = z.strictObject({
-  /** Tokens computed in one step, over all requests. Longer prompts are prefilled in chunks. */
   maxTokensPerStep: count.default(8192),
-  /** Requests that run at once. */
   maxRunning: count.default(256),
 });
 
 export const offloadConfigSchema = z.strictObject({
-  /** Page-sized places in the host tier. 0 switches offloading off. */
-  slots: z
-    .int()
-    .min(0)
-    .max(2 ** 31)
-    .default(0),
-  /** Which ready, unpinned slot is evicted. `arc-tier` is the host tier's ARC: ghosts re-enter T1. */
+  slots: z.int().min(0).max(PAGES_MAX).default(0),
   policy: z.enum(['lru', 'arc-tier']).default('lru'),
-  /**
-   * Which pages count as written by this step, and so flush the pending stores that read them. `complete` is the
-   * rule; the other two are for tests and the demo: `scheduled-and-loads` leaves the zero list out (the incident),
-   * `off` never flushes.
-   */
   fence: z.enum(['complete', 'scheduled-and-loads', 'off']).default('complete'),
 });
 
+const MEBIBYTE = 2 ** 20;
+
 export const transferConfigSchema = z.strictObject({
-  /** Bytes of stores submitted in one step, flushes not counted. */
-  storeBytesPerStep: count.default(64 * 2 ** 20),
-  /** Buffers in the staging ring. A step uses a buffer for itself until its acknowledgement is admitted. */
+  storeBytesPerStep: count.default(64 * MEBIBYTE),
   stagingBuffers: count.default(4),
-  /** Bytes of one staging buffer. At least one page. */
-  stagingBytes: count.multipleOf(WORD_BYTES).default(4 * 2 ** 20),
-  /** Bytes of the device buffer that takes flushed pages while the ring is full. 0: such a store fails. */
+  stagingBytes: count.multipleOf(WORD_BYTES).default(4 * MEBIBYTE),
   overflowBytes: z
     .int()
     .min(0)
     .multipleOf(WORD_BYTES)
-    .default(8 * 2 ** 20),
-  /**
-   * When acknowledgements are admitted: `n`: those of step s in step s + n, waiting for them there if need be
-   * (replays and tests: the run is then the same on every machine); `as-they-come`: those that have arrived.
-   */
-  acknowledgementLag: z.union([z.int().min(1), z.literal('as-they-come')]).default(2),
+    .default(8 * MEBIBYTE),
+  acknowledgementLag: z.union([count, z.literal('as-they-come')]).default(2),
 });
 
 export const engineConfigSchema = z
@@ -80,7 +128,6 @@ export const engineConfigSchema = z
     schedule: scheduleConfigSchema.prefault({}),
     offload: offloadConfigSchema.prefault({}),
     transfer: transferConfigSchema.prefault({}),
-    /** Fill computed rows with the witness pattern, and check every row that a request reads. */
     witness: z.boolean().default(true),
   })
   .superRefine(({ cache, transfer }, context) => {
@@ -99,14 +146,6 @@ export const engineConfigSchema = z
       });
     }
   });
-
-export type CacheConfig = z.infer<typeof cacheConfigSchema>;
-export type ScheduleConfig = z.infer<typeof scheduleConfigSchema>;
-export type OffloadConfig = z.infer<typeof offloadConfigSchema>;
-export type TransferConfig = z.infer<typeof transferConfigSchema>;
-export type EngineConfig = z.infer<typeof engineConfigSchema>;
-/** What a caller writes: everything with a default may be left out. */
-export type EngineConfigInput = z.input<typeof engineConfigSchema>;
 
 /** Checks input against a schema. Throws `ConfigError` that names each field, its value and what was expected. */
 export function parseConfig<Schema extends z.ZodType>(

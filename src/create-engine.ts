@@ -1,9 +1,14 @@
 /** Puts an engine together from a configuration: host memory, worker, and the loop around them. */
 import { engineConfigSchema, parseConfig, type EngineConfigInput } from './config.ts';
 import { Engine, type EngineOptions } from './engine.ts';
-import { WebGpuWorker } from './gpu/worker.ts';
+import { ConfigError } from './errors.ts';
+import { adapterFacts } from './gpu/device.ts';
+import { suggestedTransfer } from './gpu/strategies.ts';
+import { WebGpuWorker, type WebGpuWorkerOptions } from './gpu/worker.ts';
 import { HostMemory } from './host-memory.ts';
 import { SimulatedWorker } from './reference/simulated-worker.ts';
+
+const WHAT = 'engine configuration';
 
 export interface CreateEngineOptions extends Pick<EngineOptions, 'nextToken' | 'onCacheEvent'> {
   /**
@@ -11,6 +16,8 @@ export interface CreateEngineOptions extends Pick<EngineOptions, 'nextToken' | '
    * nothing else. Left out: the pages are plain arrays (the simulated worker).
    */
   readonly device?: GPUDevice;
+  /** See `WebGpuWorkerOptions`. Needs a device. */
+  readonly forward?: WebGpuWorkerOptions['forward'];
 }
 
 /**
@@ -27,21 +34,49 @@ export interface CreateEngineOptions extends Pick<EngineOptions, 'nextToken' | '
  *   offload: { slots: 256 },
  * });
  * engine.add({ id: 'first', tokens: [5, 6, 7], maxOutputTokens: 4 });
- * const [first] = await engine.drain();
- * console.log(first.outputTokens); // 4
+ * for (const { id, outputTokens } of await engine.drain()) console.log(id, outputTokens); // first 4
  * await engine.close();
  * ```
  */
+export function createEngine(
+  input: EngineConfigInput,
+  options: CreateEngineOptions & { readonly device: GPUDevice },
+): Promise<Engine<WebGpuWorker>>;
+export function createEngine(
+  input: EngineConfigInput,
+  options?: CreateEngineOptions & { readonly device?: undefined },
+): Promise<Engine<SimulatedWorker>>;
+export function createEngine(
+  input: EngineConfigInput,
+  options?: CreateEngineOptions,
+): Promise<Engine<WebGpuWorker | SimulatedWorker>>;
 export async function createEngine(
   input: EngineConfigInput,
   options: CreateEngineOptions = {},
-): Promise<Engine> {
-  const config = parseConfig(engineConfigSchema, input, 'engine configuration');
+): Promise<Engine<WebGpuWorker | SimulatedWorker>> {
+  const { device, forward, nextToken, onCacheEvent } = options;
+  if ('queue' in options) {
+    throw new ConfigError(
+      'the options are a device; give the device by name: createEngine(config, { device })',
+    );
+  }
+  if (device !== undefined && !('queue' in device)) {
+    throw new ConfigError('device is no GPUDevice; give what adapter.requestDevice() resolves to');
+  }
+  let config = parseConfig(engineConfigSchema, input, WHAT);
+  if (device) {
+    // Staging that suits the device's implementation, where the caller did not choose.
+    const transfer = { ...suggestedTransfer(adapterFacts(device)), ...input.transfer };
+    config = parseConfig(engineConfigSchema, { ...input, transfer }, WHAT);
+  } else if (forward) {
+    throw new ConfigError('forward needs a device to run on; give one, or leave forward out');
+  }
   const { cache, transfer, offload, witness } = config;
   const host =
     offload.slots > 0 ? new HostMemory({ slots: offload.slots, slotBytes: cache.pageBytes }) : null;
   const parts = { cache, transfer, host, witness };
-  const { device, nextToken, onCacheEvent } = options;
-  const worker = device ? await WebGpuWorker.create({ device, ...parts }) : new SimulatedWorker(parts);
+  const worker = device
+    ? await WebGpuWorker.create({ device, forward, ...parts })
+    : new SimulatedWorker(parts);
   return new Engine({ config, worker, host, nextToken, onCacheEvent });
 }

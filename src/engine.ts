@@ -32,9 +32,9 @@ export interface StepReport extends StepRecord {
   readonly finished: readonly FinishedRequest[];
 }
 
-export interface EngineOptions {
+export interface EngineOptions<W extends Worker = Worker> {
   readonly config: EngineConfig;
-  readonly worker: Worker;
+  readonly worker: W;
   /** The slots that `worker` reads and writes. `null` when `config.offload.slots` is 0. */
   readonly host: HostMemory | null;
   /** The token after `request`'s last one. Default: a fixed mix of what is there, the same on every run. */
@@ -45,9 +45,10 @@ export interface EngineOptions {
 /** Steps in a row that may pass with requests waiting and nothing happening before the engine calls it a fault. */
 const IDLE_STEPS_MAX = 3;
 
-export class Engine {
+export class Engine<W extends Worker = Worker> {
   readonly config: EngineConfig;
-  readonly worker: Worker;
+  /** Owns the pages' bytes. A `WebGpuWorker` tells where each of them lies: `locate`. */
+  readonly worker: W;
   readonly host: HostMemory | null;
   readonly cache: CacheManager;
   readonly connector: OffloadConnector;
@@ -61,7 +62,7 @@ export class Engine {
   private stepping = false;
   private idleSteps = 0;
 
-  constructor(options: EngineOptions) {
+  constructor(options: EngineOptions<W>) {
     const { config, worker, host } = options;
     this.config = config;
     this.worker = worker;
@@ -94,6 +95,12 @@ export class Engine {
   /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
   add(input: RequestInput): void {
     const { id, tokens, maxOutputTokens = 1 } = input;
+    if (typeof id !== 'string' || id === '') {
+      throw new ConfigError(`a request's id is ${JSON.stringify(id)}; give it a string that is not empty`);
+    }
+    if (typeof tokens?.length !== 'number') {
+      throw new ConfigError(`request ${id}: tokens is not a list; give an array of token ids`);
+    }
     if (this.live.has(requestId(id))) {
       throw new ConfigError(`request ${id} is not finished yet; give each request an id of its own`);
     }

@@ -1,3 +1,4 @@
+/// <reference types="@webgpu/types" preserve="true" />
 /**
  * The public names of pagefence. Safe to import in a browser, Deno and Node; what only Node needs is in
  * `pagefence/node`.
@@ -53,7 +54,10 @@ export type {
 export { HostMemory } from './host-memory.ts';
 export { OffloadManager } from './offload/offload-manager.ts';
 export { OffloadConnector } from './offload/connector.ts';
-export { WebGpuWorker } from './gpu/worker.ts';
+export { adapterFacts, type AdapterFacts } from './gpu/device.ts';
+export { defaultStrategies, suggestedTransfer, type Strategies } from './gpu/strategies.ts';
+export type { PageLocation } from './gpu/page-buffers.ts';
+export { WebGpuWorker, type WebGpuWorkerOptions } from './gpu/worker.ts';
 export { SimulatedWorker } from './reference/simulated-worker.ts';
 export { acquireAdapter } from './runtime/acquire.ts';
 export type { AcquiredAdapter } from './runtime/adapter.ts';
@@ -79,6 +83,13 @@ export {
   type ReplayReport,
 } from './trace/replay.ts';
 export { IdSpace } from './trace/id-space.ts';
-export { readTrace, type TraceFile } from './trace/read-trace.ts';
+export { BadLines } from './trace/bad-lines.ts';
+export { readTrace, type ReadOptions, type TraceFile } from './trace/read-trace.ts';
+export { readReferences, type BlockReferences } from './trace/references.ts';
 export { promptTokensOf, type TraceRequest } from './trace/trace-request.ts';
-export { replayPolicies } from './trace/policy-replay.ts';
+export {
+  replayPolicies,
+  REPLAY_POLICIES,
+  type PolicyResult,
+  type ReplayPolicy,
+} from './trace/policy-replay.ts';

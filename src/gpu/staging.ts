@@ -15,6 +15,8 @@ interface StagingBuffer {
   buffer: GPUBuffer;
   bytesUsed: number;
   mapped: boolean;
+  /** Null: mapped. */
+  mapping: Promise<string | null>;
 }
 
 export class StagingRing {
@@ -22,7 +24,7 @@ export class StagingRing {
   private readonly watch: DeviceWatch;
   private readonly bytes: number;
   private readonly ring: StagingBuffer[];
-  private readonly mapping = new Set<Promise<unknown>>();
+  private readonly mappings = new Set<Promise<unknown>>();
 
   constructor(ledger: BufferLedger, watch: DeviceWatch, options: { buffers: number; bytes: number }) {
     this.ledger = ledger;
@@ -32,6 +34,7 @@ export class StagingRing {
       buffer: this.make(index),
       bytesUsed: 0,
       mapped: false,
+      mapping: Promise.resolve('not filled'),
     }));
   }
 
@@ -40,8 +43,8 @@ export class StagingRing {
     return this.ring[index].buffer;
   }
 
-  /** Starts mapping what the submits so far have put into a buffer. `refused`: what came of those submits. */
-  map(index: number, bytesUsed: number, refused: ScopeResult): Arrival {
+  /** Starts mapping what the submits so far have put into a buffer. */
+  map(index: number, bytesUsed: number): void {
     const staging = this.ring[index];
     staging.bytesUsed = alignUp(bytesUsed, MAP_ALIGNMENT);
     const mapping = this.watch.guard(staging.buffer.mapAsync(GPUMapMode.READ, 0, staging.bytesUsed)).then(
@@ -51,13 +54,19 @@ export class StagingRing {
       },
       (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)),
     );
+    staging.mapping = mapping;
+    this.mappings.add(mapping);
+    void mapping.then(() => this.mappings.delete(mapping));
+  }
+
+  /** What comes of a buffer that is being mapped. `refused`: whether the device took the submits that filled it. */
+  arrival(index: number, refused: ScopeResult): Arrival {
+    const { mapping } = this.ring[index];
     const failure = Promise.all([mapping, refused]).then(([unmapped, error]) => error ?? unmapped);
     const arrival: Arrival = { failure, settled: false };
-    const done = failure.then(() => {
+    void failure.then(() => {
       arrival.settled = true;
-      this.mapping.delete(done);
     });
-    this.mapping.add(done);
     return arrival;
   }
 
@@ -84,7 +93,7 @@ export class StagingRing {
 
   /** Waits until no mapping is under way, and unmaps. */
   async settle(): Promise<void> {
-    await Promise.all(this.mapping);
+    await Promise.all(this.mappings);
     if (this.watch.lost !== null) return;
     for (let index = 0; index < this.ring.length; index += 1) this.release(index);
   }

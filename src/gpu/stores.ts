@@ -39,6 +39,8 @@ export class Stores {
   private readonly overflow: GPUBuffer | null;
   /** Where the gather kernel packs pages: a mappable buffer cannot be bound as storage. */
   private readonly gathered: GPUBuffer | null;
+  /** The staging buffer that this step's last submit will fill. */
+  private unmapped: { buffer: number; bytes: number } | null = null;
   private readonly arrivals = new Map<StagedBatch, Arrival>();
 
   constructor(options: StoresOptions) {
@@ -70,30 +72,37 @@ export class Stores {
 
   /**
    * Parts 1 to 3 of a step. Records the copies in the order in which the queue gave out buffers and places. A full
-   * staging buffer is submitted at once: it can then be on its way while the next one is being filled.
+   * staging buffer is submitted at once, and asked for: it is then on its way while the next one is being filled.
    */
   begin(plan: StepPlan, commands: CommandList): StoreSubmission {
     const submission = this.queue.begin(plan);
     const { copies } = submission;
     let filling = -1;
+    let filled = 0;
     const joins = (i: number) => sameStagingBuffer(copies[i], copies[i - 1]);
     forEachRun(copies.length, joins, (first, length) => {
       const copy = copies[first];
       if (copy.kind === 'stage') {
-        if (filling >= 0 && copy.buffer !== filling) commands.submit('stores');
+        if (filling >= 0 && copy.buffer !== filling) {
+          commands.submit('stores');
+          this.ring.map(filling, filled);
+        }
         filling = copy.buffer;
+        filled = (copy.position + length) * this.options.buffers.pageBytes;
       }
       this.recordGroup(copies.slice(first, first + length), commands);
     });
+    this.unmapped = filling < 0 ? null : { buffer: filling, bytes: filled };
     return submission;
   }
 
-  /** After the step's submits: starts mapping what they filled. `refused` tells whether the device took them. */
+  /** After the step's submits: asks for the last buffer too. `refused` tells whether the device took them. */
   submitted(step: number, refused: ScopeResult): void {
+    if (this.unmapped !== null) this.ring.map(this.unmapped.buffer, this.unmapped.bytes);
+    this.unmapped = null;
     for (const batch of this.queue.batches) {
       if (batch.step !== step || this.arrivals.has(batch)) continue;
-      const bytesUsed = batch.copies.length * this.options.buffers.pageBytes;
-      this.arrivals.set(batch, this.ring.map(batch.buffer, bytesUsed, refused));
+      this.arrivals.set(batch, this.ring.arrival(batch.buffer, refused));
     }
   }
 

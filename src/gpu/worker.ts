@@ -35,6 +35,12 @@ export interface WebGpuWorkerOptions {
   readonly host: HostMemory | null;
   /** Whether plans' forward parts fill pages with the witness pattern and check them. */
   readonly witness: boolean;
+  /**
+   * Part 7 for callers with kernels of their own: called when everything before it is submitted. Submit to the
+   * device's queue here, before returning; `locate` tells where pages are. Not for waiting: what it starts to await
+   * is not part of the step.
+   */
+  readonly forward?: (plan: StepPlan) => void;
   /** Ways of moving bytes that replace the defaults for the adapter. */
   readonly strategies?: Partial<Strategies>;
   /** What the defaults go by. Taken from the device where left out. */
@@ -211,9 +217,12 @@ export class WebGpuWorker implements Worker {
       loads?.issue(plan.loads, commands);
       witness?.record(plan.forward, plan.step, commands);
       commands.submit(`step ${plan.step}`);
+      this.options.forward?.(plan);
       return submission;
     } catch (error) {
+      // Half a step is worse than none: what it left in queues and rings is in no known state.
       commands.discard();
+      this.refusal ??= `step ${plan.step} broke off: ${error instanceof Error ? error.message : String(error)}`;
       throw error;
     }
   }

@@ -13,6 +13,7 @@ import {
   unpackExecutable,
   unpackTar,
   type SoftwarePackage,
+  type Environment,
 } from './software-package.ts';
 
 export interface Browser {
@@ -116,7 +117,7 @@ async function fillBrowserFolder({ archives }: SoftwarePackage, folder: string):
 /** Options for Playwright's `chromium.launch`: headless, with WebGPU; on Linux on a software adapter. */
 export function launchOptions(
   browser: Browser,
-  host: Pick<NodeJS.Process, 'platform' | 'env' | 'getuid'> = process,
+  host: { readonly platform: string; readonly env: Environment; readonly getuid?: () => number } = process,
 ) {
   const args = ['--enable-unsafe-webgpu'];
   // Headless Chromium on Linux does not reach a GPU without set-up of its own; elsewhere it does.

@@ -14,6 +14,9 @@ import { brotliDecompressSync, createBrotliDecompress } from 'node:zlib';
 import { DeviceError } from '../errors.ts';
 import { readTar } from './tar.ts';
 
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 export const SOFTWARE_PACKAGE = '@sparticuz/chromium';
 
 export interface SoftwarePackage {
@@ -34,15 +37,27 @@ export async function findSoftwarePackage(
     } catch {
       continue;
     }
-    const root = dirname(dirname(main));
-    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
-    return { version, archives: join(root, 'bin') };
+    return packageAround(main);
+  }
+  return undefined;
+}
+
+/** Versions differ in how deep their main file lies, so the package is found by its name. */
+export async function packageAround(main: string): Promise<SoftwarePackage | undefined> {
+  for (let folder = dirname(main); folder !== dirname(folder); folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json');
+    if (!existsSync(manifest)) continue;
+    const { name, version } = JSON.parse(await readFile(manifest, 'utf8')) as {
+      name?: string;
+      version?: string;
+    };
+    if (name === SOFTWARE_PACKAGE && version !== undefined) return { version, archives: join(folder, 'bin') };
   }
   return undefined;
 }
 
 /** Where unpacked files are kept: `pagefence` in the user's cache folder (`XDG_CACHE_HOME`, or `~/.cache`). */
-export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+export function cacheFolder(env: Environment = process.env): string {
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'pagefence');
 }
 

@@ -34,7 +34,14 @@ export interface OpenedTrace {
  * Requests of a trace in file order. Throws `InputError` (`file:line: field: expected ..., got ...`) for a bad line,
  * a file that is no trace of requests, and a trace in which no request is found.
  *
- * @example for await (const request of readTrace({ name: file.name, chunks: file.stream() })) show(request.id);
+ * @example
+ * ```ts
+ * import { readTrace } from 'pagefence';
+ *
+ * const chunks = '{"format":"pagefence-trace","version":1,"block_tokens":4}\n' +
+ *   '{"id":"a","prompt_tokens":8,"output_tokens":1,"blocks":[0,1]}\n';
+ * for await (const { id, promptTokens } of readTrace({ name: 'inline', chunks })) console.log(id, promptTokens); // a 8
+ * ```
  */
 export async function* readTrace(
   file: TraceFile,

@@ -1,11 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { engineConfigSchema, parseConfig } from '../../src/config.ts';
+import type { z } from 'zod';
+import {
+  engineConfigSchema,
+  parseConfig,
+  type EngineConfig,
+  type EngineConfigInput,
+} from '../../src/config.ts';
 import { ConfigError } from '../../src/errors.ts';
 
 const cache = { pages: 8, pageBytes: 64, tokensPerPage: 4 };
 const parse = (input: unknown) => parseConfig(engineConfigSchema, input, 'engine configuration');
 
+/** `true` for equal types, else `never`, which nothing can be assigned to. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
+type Plain<T> = T extends object ? { [Key in keyof T]: Plain<T[Key]> } : T;
+
 describe('an engine configuration', () => {
+  it('is documented as it is checked: the interfaces equal what the schema takes and gives', () => {
+    const output: Same<Plain<EngineConfig>, Plain<z.output<typeof engineConfigSchema>>> = true;
+    const input = ((): EngineConfigInput => null as never) satisfies () => z.input<typeof engineConfigSchema>;
+    const back = ((): z.input<typeof engineConfigSchema> => null as never) satisfies () => EngineConfigInput;
+    expect([output, input(), back()]).toEqual([true, null, null]);
+  });
+
   it('needs the pool alone; everything else has a default', () => {
     const config = parse({ cache });
     expect(config.cache).toMatchObject({ zeroing: 'always', prefixCaching: true, salt: '' });

@@ -3,7 +3,12 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cacheFolder, fillFolderOnce, findSoftwarePackage } from '../../../src/runtime/software-package.ts';
+import {
+  cacheFolder,
+  fillFolderOnce,
+  findSoftwarePackage,
+  packageAround,
+} from '../../../src/runtime/software-package.ts';
 
 describe('findSoftwarePackage', () => {
   it('is for Linux on x64 only', async () => {
@@ -15,6 +20,27 @@ describe('findSoftwarePackage', () => {
     const found = await findSoftwarePackage({ platform: 'linux', arch: 'x64' });
     expect(found?.version).toMatch(/^\d+\.\d+\.\d+/);
     expect(existsSync(join(found!.archives, 'swiftshader.tar.br'))).toBe(true);
+  });
+});
+
+describe('packageAround', () => {
+  it.each(['build/index.js', 'build/cjs/index.cjs', 'index.js'])('finds the root above %s', async (main) => {
+    const root = await mkdtemp(join(tmpdir(), 'pagefence-test-'));
+    try {
+      await mkdir(join(root, 'build', 'cjs'), { recursive: true });
+      await writeFile(join(root, 'build', 'cjs', 'package.json'), '{"type":"commonjs"}');
+      await writeFile(join(root, 'package.json'), '{"name":"@sparticuz/chromium","version":"1.2.3"}');
+      expect(await packageAround(join(root, main))).toEqual({
+        version: '1.2.3',
+        archives: join(root, 'bin'),
+      });
+    } finally {
+      await rm(root, { recursive: true });
+    }
+  });
+
+  it('finds nothing where no such package lies above', async () => {
+    expect(await packageAround(join(tmpdir(), 'nowhere', 'index.js'))).toBeUndefined();
   });
 });
 
