@@ -14,6 +14,7 @@ const unit: TestProjectInlineConfiguration = {
     include: ['test/{unit,property,simulation}/**/*.test.ts'],
     // A busy machine is no failure; nothing here asserts a time.
     testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 };
 
