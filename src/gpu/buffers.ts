@@ -1,5 +1,6 @@
 /** Makes GPU buffers under error scopes and keeps account of them, so that none is left behind. */
 import { DeviceError } from '../errors.ts';
+import { BufferUsage } from './constants.ts';
 import { inErrorScopes } from './device.ts';
 
 export class BufferLedger {
@@ -31,7 +32,7 @@ export class BufferLedger {
    */
   create(label: string, bytes: number, usage: GPUBufferUsageFlags, { boundInParts = false } = {}): GPUBuffer {
     const limits: ('maxBufferSize' | 'maxStorageBufferBindingSize')[] = ['maxBufferSize'];
-    if ((usage & GPUBufferUsage.STORAGE) !== 0 && !boundInParts) limits.push('maxStorageBufferBindingSize');
+    if ((usage & BufferUsage.STORAGE) !== 0 && !boundInParts) limits.push('maxStorageBufferBindingSize');
     for (const name of limits) {
       const limit = this.device.limits[name];
       if (bytes <= limit) continue;

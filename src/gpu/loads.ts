@@ -5,6 +5,7 @@ import type { Acknowledgement, LoadJob } from '../schedule/step-plan.ts';
 import type { JobId, PageId, SlotId } from '../units.ts';
 import type { BufferLedger } from './buffers.ts';
 import type { CommandList } from './commands.ts';
+import { BufferUsage } from './constants.ts';
 import type { ScopeResult } from './device.ts';
 import type { PageBuffers } from './page-buffers.ts';
 import { bySegment, type PageKernels } from './page-kernels.ts';
@@ -51,7 +52,7 @@ export class Loads {
     // No more than a segment holds: the staging buffer is bound whole, and so is a segment.
     this.placesMax = Math.max(1, Math.min(Math.floor(packedBytesMax / pageBytes), pages, segments[0].pages));
     const bytes = this.placesMax * pageBytes;
-    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const usage = BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
     this.staging = strategies.load === 'write' ? null : ledger.create('packed loads', bytes, usage);
     this.packed = new Uint8Array(this.staging === null ? 0 : bytes);
   }

@@ -5,6 +5,7 @@
 import { ConfigError, DeviceError } from '../errors.ts';
 import { WORD_BYTES, type PageId } from '../units.ts';
 import { BufferLedger } from './buffers.ts';
+import { BufferUsage } from './constants.ts';
 
 export interface PageBuffersOptions {
   readonly device: GPUDevice;
@@ -102,7 +103,7 @@ export class PageBuffers {
     const { device, pages, pageBytes } = options;
     const ledger = options.ledger ?? new BufferLedger(device);
     const { pagesPerSegment, segmentCount } = planSegments(options, device.limits);
-    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const usage = BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
     const segments: PageSegment[] = [];
     try {
       for (let index = 0; index < segmentCount; index += 1) {

@@ -9,6 +9,7 @@
 import { DeviceError } from '../errors.ts';
 import { WORD_BYTES } from '../units.ts';
 import type { BufferLedger } from './buffers.ts';
+import { BufferUsage } from './constants.ts';
 
 /** A part of the buffer, as long as the submit it was reserved for. */
 export interface ParameterRegion {
@@ -81,7 +82,7 @@ export class ParameterArena {
     const size = Math.min(Math.max(bytes, this.words.length * WORD_BYTES), Math.max(bytes, maxBufferSize));
     // Whatever reads the old buffer has been submitted: recording happens after `upload`.
     if (this.buffer !== null) this.ledger.destroy(this.buffer);
-    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+    const usage = BufferUsage.STORAGE | BufferUsage.COPY_DST;
     this.buffer = this.ledger.create('kernel lists', size, usage, { boundInParts: true });
     return this.buffer;
   }

@@ -2,6 +2,7 @@
  * Compiled kernels. One cache a device; a compile that is under way is shared by all who ask for it.
  */
 import { DeviceError } from '../errors.ts';
+import { ShaderStage } from './constants.ts';
 import { kernelSource, type Kernel } from './kernels.ts';
 
 export interface Pipeline {
@@ -37,7 +38,7 @@ async function compile(
   constants: Readonly<Record<string, number>>,
 ): Promise<Pipeline> {
   const label = kernel.name;
-  const visibility = GPUShaderStage.COMPUTE;
+  const visibility = ShaderStage.COMPUTE;
   device.pushErrorScope('validation');
   const module = device.createShaderModule({ label, code: kernelSource(kernel) });
   const layout = device.createBindGroupLayout({

@@ -3,6 +3,7 @@
  * filled again; who gets which buffer when is `transfer/store-queue.ts`'s business.
  */
 import { alignUp, MAP_ALIGNMENT, type BufferLedger } from './buffers.ts';
+import { BufferUsage, MapMode } from './constants.ts';
 import type { DeviceWatch, ScopeResult } from './device.ts';
 
 /** A filled buffer on its way to the host. Its fate is known once `settled`; null: mapped and right. */
@@ -47,7 +48,7 @@ export class StagingRing {
   map(index: number, bytesUsed: number): void {
     const staging = this.ring[index];
     staging.bytesUsed = alignUp(bytesUsed, MAP_ALIGNMENT);
-    const mapping = this.watch.guard(staging.buffer.mapAsync(GPUMapMode.READ, 0, staging.bytesUsed)).then(
+    const mapping = this.watch.guard(staging.buffer.mapAsync(MapMode.READ, 0, staging.bytesUsed)).then(
       () => {
         staging.mapped = true;
         return null;
@@ -102,7 +103,7 @@ export class StagingRing {
     return this.ledger.create(
       `staging buffer ${index}`,
       this.bytes,
-      GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+      BufferUsage.MAP_READ | BufferUsage.COPY_DST,
     );
   }
 }

@@ -15,6 +15,7 @@ import {
 } from '../transfer/store-queue.ts';
 import type { BufferLedger } from './buffers.ts';
 import type { CommandList } from './commands.ts';
+import { BufferUsage } from './constants.ts';
 import type { DeviceWatch, ScopeResult } from './device.ts';
 import type { PageBuffers } from './page-buffers.ts';
 import { bySegment, type PageKernels } from './page-kernels.ts';
@@ -51,13 +52,13 @@ export class Stores {
     const stagedBytes = this.queue.pagesPerBuffer * pageBytes;
     this.ring = new StagingRing(ledger, watch, { buffers: transfer.stagingBuffers, bytes: stagedBytes });
     const { overflowPlaces } = this.queue;
-    const usage = GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const usage = BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
     this.overflow =
       overflowPlaces === 0 ? null : ledger.create('overflow buffer', overflowPlaces * pageBytes, usage);
     this.gathered =
       strategy === 'copy'
         ? null
-        : ledger.create('gathered pages', stagedBytes, GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);
+        : ledger.create('gathered pages', stagedBytes, BufferUsage.STORAGE | BufferUsage.COPY_SRC);
   }
 
   get busy(): boolean {

@@ -8,6 +8,7 @@ import { ceilDiv, pageId, WORD_BYTES } from '../units.ts';
 import { PAGE_OP_WORDS, witnessOps, type PageOps, type PageShape } from '../witness/page-ops.ts';
 import type { BufferLedger } from './buffers.ts';
 import { WORKGROUPS_MAX, type Binding, type CommandList } from './commands.ts';
+import { BufferUsage, MapMode } from './constants.ts';
 import type { DeviceWatch } from './device.ts';
 import { WITNESS_KERNELS, type Kernel } from './kernels.ts';
 import type { PageBuffers, PageSegment } from './page-buffers.ts';
@@ -74,7 +75,7 @@ export class WitnessKernels {
     this.shape = { pageWords: options.buffers.pageWords, tokensPerPage: options.tokensPerPage };
     this.fill = fill;
     this.check = check;
-    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    const usage = BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
     this.report = options.ledger.create('witness report', REPORT_BYTES, usage);
   }
 
@@ -136,7 +137,7 @@ export class WitnessKernels {
   /** Records the reading of the report, and its reset. The counts are added up when they arrive. */
   private drain(commands: CommandList): void {
     const { ledger, watch } = this.options;
-    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const usage = BufferUsage.MAP_READ | BufferUsage.COPY_DST;
     const size = Math.ceil(REPORT_BYTES / 8) * 8;
     const readback = ledger.create('witness report read-back', size, usage);
     commands.copy(this.report, 0, readback, 0, REPORT_BYTES);
@@ -144,7 +145,7 @@ export class WitnessKernels {
     this.wordsSinceDrain = 0;
     // Mapped once the submit is through, which the caller sees to before it next awaits.
     const drain = Promise.resolve()
-      .then(() => watch.guard(readback.mapAsync(GPUMapMode.READ)))
+      .then(() => watch.guard(readback.mapAsync(MapMode.READ)))
       .then(() => {
         this.add(new Uint32Array(readback.getMappedRange()));
       })

@@ -1,6 +1,7 @@
 /** Makes the parts of a worker, all of them or none. */
 import { BufferLedger } from './buffers.ts';
 import { CommandList } from './commands.ts';
+import { BufferUsage } from './constants.ts';
 import { adapterFacts, DeviceWatch } from './device.ts';
 import { Loads } from './loads.ts';
 import { PageBuffers } from './page-buffers.ts';
@@ -59,7 +60,7 @@ async function makeParts(
   const bounceBytes = Math.max(1, Math.floor(BOUNCE_BYTES / pageBytes)) * pageBytes;
   const bounce =
     strategies.copy === 'bounce'
-      ? ledger.create('bounce buffer', bounceBytes, GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST)
+      ? ledger.create('bounce buffer', bounceBytes, BufferUsage.COPY_SRC | BufferUsage.COPY_DST)
       : null;
   const transfers = { ledger, watch, buffers, kernels, transfer };
   return {

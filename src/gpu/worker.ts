@@ -18,6 +18,7 @@ import type { StoreSubmission } from '../transfer/store-queue.ts';
 import { WORD_BYTES, type PageId } from '../units.ts';
 import { POISON_WORD } from '../witness/pattern.ts';
 import { alignUp, MAP_ALIGNMENT } from './buffers.ts';
+import { BufferUsage, MapMode } from './constants.ts';
 import { recordCopies } from './copy.ts';
 import { inErrorScopes, type AdapterFacts, type ScopeResult } from './device.ts';
 import { macrotask, pause } from '../event-loop.ts';
@@ -130,11 +131,11 @@ export class WebGpuWorker implements Worker {
     const { buffer, offset } = this.locate(page);
     const { pageBytes } = this.options.cache;
     const size = alignUp(pageBytes, MAP_ALIGNMENT);
-    const readback = ledger.create('page read-back', size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+    const readback = ledger.create('page read-back', size, BufferUsage.MAP_READ | BufferUsage.COPY_DST);
     try {
       commands.copy(buffer, offset, readback, 0, pageBytes);
       commands.submit('read a page');
-      await watch.guard(readback.mapAsync(GPUMapMode.READ));
+      await watch.guard(readback.mapAsync(MapMode.READ));
       await this.checkSteps();
       return new Uint8Array(readback.getMappedRange().slice(0, pageBytes));
     } finally {
