@@ -57,6 +57,8 @@ export class Engine<W extends Worker = Worker> {
   private readonly hasher: PrefixHasher;
   private readonly live = new Map<RequestId, Request>();
   private readonly aborts = new Set<RequestId>();
+  /** Finished in a step that rejected: the next report brings them. */
+  private readonly unreported: FinishedRequest[] = [];
   private readonly run = new RunStatistics();
   private stepCount = 0;
   private stepping = false;
@@ -188,7 +190,7 @@ export class Engine<W extends Worker = Worker> {
   }
 
   private async runStep(): Promise<StepReport> {
-    const finished: FinishedRequest[] = [];
+    const finished = this.unreported.splice(0);
     for (const id of this.aborts) this.conclude(this.scheduler.abort(id), finished);
     this.aborts.clear();
     const output = this.scheduler.schedule(this.stepCount);
@@ -223,19 +225,33 @@ export class Engine<W extends Worker = Worker> {
   private update(output: SchedulerOutput, outcome: StepOutcome, finished: FinishedRequest[]): void {
     const loads = this.connector.updateFromAcknowledgements(outcome.acknowledgements);
     for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, finished);
+    const failures: unknown[] = [];
     for (const { request } of output.scheduled) {
       const { sequence } = request;
       if (request.computedTokens < sequence.length) continue; // a chunk of a longer prompt: nothing is sampled yet
-      sequence.append(this.nextToken(request));
+      try {
+        sequence.append(this.nextToken(request));
+      } catch (error) {
+        // One request without a next token is no reason to leave the others half done.
+        failures.push(error);
+        this.scheduler.finish(request, 'aborted');
+        this.conclude(request, finished);
+        continue;
+      }
       if (sequence.length - request.promptTokens < request.maxOutputTokens) continue;
       this.scheduler.finish(request, 'length');
       this.conclude(request, finished);
     }
+    if (failures.length === 0) return;
+    this.unreported.push(...finished);
+    throw failures[0];
   }
 
   private conclude(request: Request | null, finished: FinishedRequest[]): void {
     if (!request) return;
     this.live.delete(request.id);
+    // It may have ended in the very step during which it was aborted: its id is free for another one now.
+    this.aborts.delete(request.id);
     const summary: FinishedRequest = {
       id: request.id,
       reason: request.finishReason ?? 'aborted',

@@ -113,8 +113,12 @@ export class TransferLog {
     this.#write(plan);
     for (const store of plan.stores) if (!flushed.has(store.id)) this.#open(store);
     this.#queue.end(plan);
+    const lost = new Set(outcome.acknowledgements.filter(({ ok }) => !ok).map(({ job }) => job));
     while (this.#queue.batches[0] && this.#queue.batches[0].step <= plan.step - this.#lag) {
-      this.#queue.settleOldest(null);
+      // A buffer that did not arrive ends every job in it.
+      const { copies: staged } = this.#queue.batches[0];
+      const failure = staged.some(({ job }) => this.#queue.isLive(job) && lost.has(job));
+      this.#queue.settleOldest(failure ? 'the worker says so' : null);
     }
     for (const { job, ok } of outcome.acknowledgements) this.#close(job, ok);
   }

@@ -6,7 +6,8 @@ import { inErrorScopes } from './device.ts';
 export class BufferLedger {
   readonly device: GPUDevice;
   private readonly live = new Set<GPUBuffer>();
-  private pending: Promise<string | null>[] = [];
+  /** Buffers that the device has not granted yet, and refusals that nobody has looked at. */
+  private readonly pending = new Set<Promise<string | null>>();
 
   constructor(device: GPUDevice) {
     this.device = device;
@@ -45,16 +46,19 @@ export class BufferLedger {
       this.device.createBuffer({ label, size: bytes, usage }),
     );
     this.live.add(buffer);
-    this.pending.push(
-      result.then((error) => (error === null ? null : `${label}: ${bytes} bytes refused: ${error}`)),
-    );
+    const verdict = result.then((error) => {
+      if (error !== null) return `${label}: ${bytes} bytes refused: ${error}`;
+      this.pending.delete(verdict);
+      return null;
+    });
+    this.pending.add(verdict);
     return buffer;
   }
 
   /** Waits until it is known whether the device granted every buffer so far. Throws `DeviceError` if not. */
   async settle(): Promise<void> {
-    const pending = this.pending;
-    this.pending = [];
+    const pending = [...this.pending];
+    this.pending.clear();
     const errors = await Promise.all(pending);
     const error = errors.find((message) => message !== null) ?? null;
     if (error !== null) throw new DeviceError(`${error}; configure a smaller size`);
@@ -68,6 +72,20 @@ export class BufferLedger {
   destroyAll(): void {
     for (const buffer of this.live) buffer.destroy();
     this.live.clear();
+  }
+}
+
+/**
+ * A copy-free view of a mapped buffer's first bytes. Throws `DeviceError` where nothing is mapped any more: a device
+ * that is destroyed unmaps its buffers before it tells of its loss.
+ */
+export function mappedBytes(buffer: GPUBuffer, bytes: number): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(buffer.getMappedRange(0, bytes));
+  } catch (cause) {
+    throw new DeviceError(`${buffer.label} was unmapped before it was read: the device has come to its end`, {
+      cause,
+    });
   }
 }
 

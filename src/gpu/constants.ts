@@ -11,6 +11,6 @@ export const BufferUsage = {
   STORAGE: 0x0080,
 } as const;
 
-export const MapMode = { READ: 0x0001 } as const;
+export const MapMode = { READ: 0x0001, WRITE: 0x0002 } as const;
 
 export const ShaderStage = { COMPUTE: 0x4 } as const;

@@ -11,6 +11,7 @@ import type { PageBuffers } from './page-buffers.ts';
 import { bySegment, type PageKernels } from './page-kernels.ts';
 import { forEachRun } from './runs.ts';
 import type { Strategies } from './strategies.ts';
+import { UploadRing } from './upload-ring.ts';
 
 /** Bytes that are packed for one write: more leaves the CPU's caches, and is slower wherever it was measured. */
 const PACKED_BYTES = 4 * 2 ** 20;
@@ -43,6 +44,7 @@ export class Loads {
   private readonly placesMax: number;
   private readonly packed: Uint8Array<ArrayBuffer>;
   private readonly staging: GPUBuffer | null;
+  private readonly ring: UploadRing | null;
   private pending: PendingLoad[] = [];
 
   constructor(options: LoadsOptions) {
@@ -53,7 +55,9 @@ export class Loads {
     this.placesMax = Math.max(1, Math.min(Math.floor(packedBytesMax / pageBytes), pages, segments[0].pages));
     const bytes = this.placesMax * pageBytes;
     const usage = BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
-    this.staging = strategies.load === 'write' ? null : ledger.create('packed loads', bytes, usage);
+    const packs = strategies.load === 'pack' || strategies.load === 'scatter';
+    this.staging = packs ? ledger.create('packed loads', bytes, usage) : null;
+    this.ring = strategies.load === 'ring' ? new UploadRing(ledger, buffers) : null;
     this.packed = new Uint8Array(this.staging === null ? 0 : bytes);
   }
 
@@ -71,10 +75,10 @@ export class Loads {
     );
     if (loads.length === 0) return;
     loads.sort((a, b) => a.page - b.page);
-    const runs: [number, number][] = [];
-    forEachRun(loads.length, this.joinsOnBothSides(loads), (first, length) => runs.push([first, length]));
+    const runs = this.runsOnBothSides(loads);
     const { load, directWritesMax } = this.options.strategies;
     if (load === 'write' || runs.length <= directWritesMax) this.writeDirectly(loads, runs, commands);
+    else if (this.ring !== null) this.writeThroughRing(loads, this.ring, commands);
     else this.writePacked(loads, commands);
   }
 
@@ -139,21 +143,46 @@ export class Loads {
   }
 
   private writePacked(loads: readonly PageLoad[], commands: CommandList): void {
-    const { ledger, buffers, host } = this.options;
+    const { ledger, buffers } = this.options;
     const { pageBytes } = buffers;
     for (let start = 0; start < loads.length; start += this.placesMax) {
       const batch = loads.slice(start, start + this.placesMax);
       // The batch before this one must have left the staging buffer.
       if (start > 0) commands.submit('loads');
-      const slots = batch.map(({ slot }) => slot);
-      for (let i = 0; i < batch.length;) {
-        const length = host.runLength(slots, i);
-        this.packed.set(host.view(slots[i], length), i * pageBytes);
-        i += length;
-      }
+      this.pack(batch, this.packed);
       ledger.device.queue.writeBuffer(this.staging!, 0, this.packed, 0, batch.length * pageBytes);
       if (this.options.strategies.load === 'scatter') this.recordScatter(batch, commands);
-      else this.recordSpread(batch, commands);
+      else this.recordSpread(batch, this.staging!, commands);
+    }
+  }
+
+  /** Whatever finds no mapped buffer is written directly: a step waits for nothing. */
+  private writeThroughRing(loads: readonly PageLoad[], ring: UploadRing, commands: CommandList): void {
+    const places = ring.bufferBytes / this.options.buffers.pageBytes;
+    for (let start = 0; start < loads.length; start += places) {
+      const upload = ring.take();
+      if (upload === null) {
+        const rest = loads.slice(start);
+        this.writeDirectly(rest, this.runsOnBothSides(rest), commands);
+        return;
+      }
+      const batch = loads.slice(start, start + places);
+      this.pack(batch, upload.bytes);
+      upload.buffer.unmap();
+      this.recordSpread(batch, upload.buffer, commands);
+      commands.submit('loads');
+      ring.giveBack(upload.buffer);
+    }
+  }
+
+  /** The pages of a batch, one after the other. */
+  private pack(batch: readonly PageLoad[], bytes: Uint8Array): void {
+    const { host, buffers } = this.options;
+    const slots = batch.map(({ slot }) => slot);
+    for (let i = 0; i < batch.length;) {
+      const length = host.runLength(slots, i);
+      bytes.set(host.view(slots[i], length), i * buffers.pageBytes);
+      i += length;
     }
   }
 
@@ -169,21 +198,22 @@ export class Loads {
     }
   }
 
-  private recordSpread(batch: readonly PageLoad[], commands: CommandList): void {
+  private recordSpread(batch: readonly PageLoad[], source: GPUBuffer, commands: CommandList): void {
     const { buffers } = this.options;
     const { pageBytes, pagesPerSegment } = buffers;
     const joins = (i: number) =>
       batch[i].page === batch[i - 1].page + 1 && batch[i].page % pagesPerSegment !== 0;
     forEachRun(batch.length, joins, (first, length) => {
       const { buffer, offset } = buffers.locate(batch[first].page);
-      commands.copy(this.staging!, first * pageBytes, buffer, offset, length * pageBytes);
+      commands.copy(source, first * pageBytes, buffer, offset, length * pageBytes);
     });
   }
 
-  private joinsOnBothSides(loads: readonly PageLoad[]): (i: number) => boolean {
+  /** First entry and length of each run of neighbours among pages and slots alike. */
+  private runsOnBothSides(loads: readonly PageLoad[]): [number, number][] {
     const { pagesPerSegment } = this.options.buffers;
     const { slotsPerSegment } = this.options.host;
-    return (i) => {
+    const joins = (i: number) => {
       const [last, next] = [loads[i - 1], loads[i]];
       return (
         next.page === last.page + 1 &&
@@ -192,5 +222,8 @@ export class Loads {
         next.slot % slotsPerSegment !== 0
       );
     };
+    const runs: [number, number][] = [];
+    forEachRun(loads.length, joins, (first, length) => runs.push([first, length]));
+    return runs;
   }
 }

@@ -87,6 +87,27 @@ export function locatePage(
   return { segment: Math.floor(page / pagesPerSegment), offset: (page % pagesPerSegment) * pageBytes };
 }
 
+/** Memory that is refused in segments of twice this size is not asked for in smaller ones. */
+const SEGMENT_BYTES_MIN = 2 ** 26;
+
+async function makeSegments(
+  { pages, pageBytes }: PageBuffersOptions,
+  { pagesPerSegment, segmentCount }: SegmentPlan,
+  ledger: BufferLedger,
+  segments: PageSegment[],
+): Promise<void> {
+  const usage = BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
+  for (let index = 0; index < segmentCount; index += 1) {
+    const firstPage = index * pagesPerSegment;
+    const count = Math.min(pagesPerSegment, pages - firstPage);
+    const label = `pages ${firstPage} to ${firstPage + count - 1} (segment ${index} of ${segmentCount})`;
+    const buffer = ledger.create(label, count * pageBytes, usage);
+    segments.push({ index, buffer, firstPage, pages: count });
+    // One after the other: memory that is not there is not asked for again and again.
+    await ledger.settle();
+  }
+}
+
 export class PageBuffers {
   readonly pages: number;
   readonly pageBytes: number;
@@ -100,26 +121,22 @@ export class PageBuffers {
    * device refuses one; those made until then are given back.
    */
   static async create(options: PageBuffersOptions): Promise<PageBuffers> {
-    const { device, pages, pageBytes } = options;
-    const ledger = options.ledger ?? new BufferLedger(device);
-    const { pagesPerSegment, segmentCount } = planSegments(options, device.limits);
-    const usage = BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
-    const segments: PageSegment[] = [];
-    try {
-      for (let index = 0; index < segmentCount; index += 1) {
-        const firstPage = index * pagesPerSegment;
-        const count = Math.min(pagesPerSegment, pages - firstPage);
-        const label = `pages ${firstPage} to ${firstPage + count - 1} (segment ${index} of ${segmentCount})`;
-        const buffer = ledger.create(label, count * pageBytes, usage);
-        segments.push({ index, buffer, firstPage, pages: count });
-        // One after the other: memory that is not there is not asked for again and again.
-        await ledger.settle();
+    const { pages, pageBytes } = options;
+    const ledger = options.ledger ?? new BufferLedger(options.device);
+    let { segmentBytesMax } = options;
+    for (;;) {
+      const plan = planSegments({ pages, pageBytes, segmentBytesMax }, options.device.limits);
+      const segments: PageSegment[] = [];
+      try {
+        await makeSegments(options, plan, ledger, segments);
+        return new PageBuffers({ pages, pageBytes, pagesPerSegment: plan.pagesPerSegment, segments, ledger });
+      } catch (error) {
+        for (const { buffer } of segments) ledger.destroy(buffer);
+        // Some implementations refuse a buffer that their own limits allow, and grant two of half its size.
+        segmentBytesMax = Math.floor((plan.pagesPerSegment * pageBytes) / 2);
+        if (segmentBytesMax < Math.max(SEGMENT_BYTES_MIN, pageBytes)) throw error;
       }
-    } catch (error) {
-      for (const { buffer } of segments) ledger.destroy(buffer);
-      throw error;
     }
-    return new PageBuffers({ pages, pageBytes, pagesPerSegment, segments, ledger });
   }
 
   private constructor(

@@ -2,7 +2,7 @@
  * The ring of buffers through which pages leave the device. A buffer is filled by copies, mapped, read, unmapped and
  * filled again; who gets which buffer when is `transfer/store-queue.ts`'s business.
  */
-import { alignUp, MAP_ALIGNMENT, type BufferLedger } from './buffers.ts';
+import { alignUp, MAP_ALIGNMENT, mappedBytes, type BufferLedger } from './buffers.ts';
 import { BufferUsage, MapMode } from './constants.ts';
 import type { DeviceWatch, ScopeResult } from './device.ts';
 
@@ -71,10 +71,10 @@ export class StagingRing {
     return arrival;
   }
 
-  /** The bytes of a mapped buffer. They are gone after `release`. */
+  /** The bytes of a mapped buffer; they are gone after `release`. Throws `DeviceError`: see `mappedBytes`. */
   read(index: number): Uint8Array<ArrayBuffer> {
     const { buffer, bytesUsed } = this.ring[index];
-    return new Uint8Array(buffer.getMappedRange(0, bytesUsed));
+    return mappedBytes(buffer, bytesUsed);
   }
 
   /** Back to the device, to be filled again. */

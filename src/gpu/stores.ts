@@ -3,7 +3,8 @@
  * the copies are recorded, and the bytes put into their slots once the acknowledgement is admitted.
  */
 import type { TransferConfig } from '../config.ts';
-import { invariant } from '../errors.ts';
+import { invariant, type DeviceError } from '../errors.ts';
+import { macrotask } from '../event-loop.ts';
 import type { HostMemory } from '../host-memory.ts';
 import type { Acknowledgement, StepPlan } from '../schedule/step-plan.ts';
 import {
@@ -128,7 +129,7 @@ export class Stores {
       if (!due) break;
       const failure = await arrival.failure;
       this.arrivals.delete(batch);
-      acknowledgements.push(...this.land(batch, failure));
+      acknowledgements.push(...(failure === null ? await this.land(batch) : this.fail(batch, failure)));
     }
     return acknowledgements;
   }
@@ -144,14 +145,22 @@ export class Stores {
     return this.ring.settle();
   }
 
-  private land(batch: StagedBatch, failure: string | null): Acknowledgement[] {
-    if (failure !== null) {
-      if (this.options.watch.lost === null) this.ring.replace(batch.buffer);
-      return this.queue.settleOldest(failure);
-    }
+  private fail(batch: StagedBatch, failure: string): Acknowledgement[] {
+    if (this.options.watch.lost === null) this.ring.replace(batch.buffer);
+    return this.queue.settleOldest(failure);
+  }
+
+  private async land(batch: StagedBatch): Promise<Acknowledgement[]> {
     const { host, buffers } = this.options;
     const { pageBytes } = buffers;
-    const bytes = this.ring.read(batch.buffer);
+    let bytes: Uint8Array<ArrayBuffer>;
+    try {
+      bytes = this.ring.read(batch.buffer);
+    } catch (error) {
+      // The news of the loss comes with the next task.
+      await macrotask();
+      return this.fail(batch, (error as DeviceError).message);
+    }
     const copies = batch.copies.filter(({ job }) => this.queue.isLive(job));
     const joins = (i: number) =>
       copies[i].position === copies[i - 1].position + 1 &&

@@ -14,9 +14,10 @@ export interface Strategies {
   readonly store: 'copy' | 'gather';
   /**
    * Load by `writeBuffer` for each run of neighbours (`write`); or pack the pages, write them at once, and spread
-   * them by copy commands (`pack`) or by a kernel (`scatter`).
+   * them by copy commands (`pack`) or by a kernel (`scatter`); or pack them into buffers that are mapped ahead of use
+   * (`ring`), as far as there are any.
    */
-  readonly load: 'write' | 'pack' | 'scatter';
+  readonly load: 'write' | 'pack' | 'scatter' | 'ring';
   /** A load whose neighbours form at most this many runs is written directly, whatever `load` says. */
   readonly directWritesMax: number;
   /**
@@ -28,12 +29,13 @@ export interface Strategies {
 
 /** What suits an adapter, by the measurements that `test/bench` repeats. */
 export function defaultStrategies({ software, runtime }: AdapterFacts): Strategies {
-  // One large write is fastest in Node. Where a process or Rust's wgpu sits in between, 4 MiB a submit are.
-  const writeBytesMax = (runtime === 'node' ? 64 : 4) * 2 ** 20;
-  if (software) {
-    return { zero: 'clear', copy: 'bounce', store: 'copy', load: 'write', directWritesMax: 0, writeBytesMax };
-  }
+  // One large write is fastest, except through Rust's wgpu, which wants to be done with each before the next.
+  const writeBytesMax = (runtime === 'deno' ? 4 : 64) * 2 ** 20;
   const directWritesMax = runtime === 'deno' ? 1 : 16;
+  if (software) {
+    const load = runtime === 'browser' ? 'ring' : 'write';
+    return { zero: 'clear', copy: 'bounce', store: 'copy', load, directWritesMax, writeBytesMax };
+  }
   return { zero: 'kernel', copy: 'kernel', store: 'gather', load: 'scatter', directWritesMax, writeBytesMax };
 }
 
@@ -45,5 +47,8 @@ export function suggestedTransfer({
   software,
   runtime,
 }: AdapterFacts): Pick<TransferConfig, 'stagingBuffers' | 'stagingBytes'> {
-  return { stagingBuffers: 4, stagingBytes: (software || runtime === 'deno' ? 16 : 4) * 2 ** 20 };
+  if (runtime === 'deno') return { stagingBuffers: 4, stagingBytes: 16 * 2 ** 20 };
+  return software
+    ? { stagingBuffers: 8, stagingBytes: 8 * 2 ** 20 }
+    : { stagingBuffers: 4, stagingBytes: 4 * 2 ** 20 };
 }

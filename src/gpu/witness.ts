@@ -6,7 +6,7 @@ import { ConfigError } from '../errors.ts';
 import type { ForwardRequest, WitnessReport } from '../schedule/step-plan.ts';
 import { ceilDiv, pageId, WORD_BYTES } from '../units.ts';
 import { PAGE_OP_WORDS, witnessOps, type PageOps, type PageShape } from '../witness/page-ops.ts';
-import type { BufferLedger } from './buffers.ts';
+import { mappedBytes, type BufferLedger } from './buffers.ts';
 import { WORKGROUPS_MAX, type Binding, type CommandList } from './commands.ts';
 import { BufferUsage, MapMode } from './constants.ts';
 import type { DeviceWatch } from './device.ts';
@@ -147,7 +147,8 @@ export class WitnessKernels {
     const drain = Promise.resolve()
       .then(() => watch.guard(readback.mapAsync(MapMode.READ)))
       .then(() => {
-        this.add(new Uint32Array(readback.getMappedRange()));
+        const bytes = mappedBytes(readback, size);
+        this.add(new Uint32Array(bytes.buffer, bytes.byteOffset, REPORT_BYTES / WORD_BYTES));
       })
       .finally(() => {
         this.drains.delete(drain);

@@ -17,7 +17,7 @@ import { checkPlan } from '../transfer/check-plan.ts';
 import type { StoreSubmission } from '../transfer/store-queue.ts';
 import { WORD_BYTES, type PageId } from '../units.ts';
 import { POISON_WORD } from '../witness/pattern.ts';
-import { alignUp, MAP_ALIGNMENT } from './buffers.ts';
+import { alignUp, MAP_ALIGNMENT, mappedBytes } from './buffers.ts';
 import { BufferUsage, MapMode } from './constants.ts';
 import { recordCopies } from './copy.ts';
 import { inErrorScopes, type AdapterFacts, type ScopeResult } from './device.ts';
@@ -102,6 +102,7 @@ export class WebGpuWorker implements Worker {
 
   /** The buffer that holds a page, and the page's byte offset in it. Throws `ConfigError` for a page that is not there. */
   locate(page: PageId): PageLocation {
+    this.checkOpen();
     return this.parts.buffers.locate(page);
   }
 
@@ -137,7 +138,7 @@ export class WebGpuWorker implements Worker {
       commands.submit('read a page');
       await watch.guard(readback.mapAsync(MapMode.READ));
       await this.checkSteps();
-      return new Uint8Array(readback.getMappedRange().slice(0, pageBytes));
+      return mappedBytes(readback, size).slice(0, pageBytes);
     } finally {
       ledger.destroy(readback);
     }
@@ -199,7 +200,8 @@ export class WebGpuWorker implements Worker {
   private submit(plan: StepPlan): StoreSubmission | null {
     const { stores, loads } = this.parts;
     const { value, result } = inErrorScopes(this.device, () => this.record(plan));
-    this.verdicts = Promise.all([this.verdicts, this.watchForRefusal(plan.step, result)]);
+    const verdict = this.watchForRefusal(plan.step, result);
+    this.verdicts = Promise.all([this.verdicts, verdict]).then(() => undefined);
     stores?.submitted(plan.step, result);
     loads?.submitted(plan.loads, plan.step, result);
     stores?.end(plan);

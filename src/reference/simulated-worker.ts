@@ -14,6 +14,7 @@ import type {
   Worker,
   WitnessReport,
 } from '../schedule/step-plan.ts';
+import { checkPlan } from '../transfer/check-plan.ts';
 import { StoreQueue, type StoreCopy } from '../transfer/store-queue.ts';
 import { type JobId, NULL_PAGE, pageId, type PageId, WORD_BYTES } from '../units.ts';
 import { witnessOps } from '../witness/page-ops.ts';
@@ -64,9 +65,10 @@ export class SimulatedWorker implements Worker {
     return this.queue.busy || this.loads.length > 0;
   }
 
-  execute(plan: StepPlan): Promise<StepOutcome> {
-    if (this.closed)
-      return Promise.reject(new DeviceError('the simulated worker is closed; create a new one'));
+  // eslint-disable-next-line @typescript-eslint/require-await -- so that what is thrown rejects, as on a device
+  async execute(plan: StepPlan): Promise<StepOutcome> {
+    if (this.closed) throw new DeviceError('the simulated worker is closed; create a new one');
+    checkPlan(plan, { pages: this.options.cache.pages, slots: this.options.host?.slots ?? 0 });
     const { pageWords } = this.shape;
     const submission = this.queue.begin(plan);
     for (const copy of submission.copies) this.read(copy);
@@ -75,13 +77,13 @@ export class SimulatedWorker implements Worker {
     for (const load of plan.loads) this.load(load, plan.step);
     this.forward(plan);
     this.queue.end(plan);
-    return Promise.resolve({
+    return {
       step: plan.step,
       released: submission.released,
       flushed: submission.flushed,
       overflowedPages: submission.overflowedPages,
       acknowledgements: [...submission.failed, ...this.poll(plan.step)],
-    });
+    };
   }
 
   readPage(page: PageId): Promise<Uint8Array<ArrayBuffer>> {

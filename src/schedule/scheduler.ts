@@ -90,6 +90,8 @@ export class Scheduler {
         );
         this.queues.parked.delete(id);
         this.loads.delete(id);
+        // What a failed load was to bring is not there: the last stores of an aborted request must not read it either.
+        if (!ok) request.computedTokens = load.localTokens;
         if (load.aborted) {
           this.finish(request, 'aborted');
           aborted.push(request);
@@ -100,7 +102,6 @@ export class Scheduler {
         } else {
           const firstBad = this.cache.pagesNeeded(load.localTokens);
           this.cache.relistForZeroing(this.cache.pageTable(id).slice(firstBad));
-          request.computedTokens = load.localTokens;
         }
         request.status = 'loaded';
         this.queues.loaded.push(request);

@@ -177,7 +177,7 @@ it.each(lists)('loads 64 MiB of $kind pages', async ({ kind, list }) => {
     loads: [{ id: jobId(job), pages: list.map(pageId), slots: list.map((_, i) => slotId(i)) }],
   });
   const ours: Way[] = [];
-  for (const strategy of ['write', 'pack', 'scatter'] as const) {
+  for (const strategy of ['write', 'pack', 'scatter', 'ring'] as const) {
     const target = await worker({ load: strategy, directWritesMax: 0 }, makeHost());
     ours.push({ name: strategy, run: stepper(target, load) });
   }

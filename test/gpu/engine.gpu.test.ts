@@ -46,15 +46,17 @@ describe('the fence', () => {
 
 describe('the same step plans on the device and on the simulated worker', () => {
   const runs = [
-    { seed: 3, zeroing: 'always', fence: 'complete' },
-    { seed: 8, zeroing: 'poison', fence: 'complete' },
-    { seed: 21, zeroing: 'always', fence: 'off' },
-    { seed: 34, zeroing: 'auto', fence: 'complete' },
+    { seed: 82, zeroing: 'always', fence: 'complete' },
+    { seed: 102, zeroing: 'poison', fence: 'complete' },
+    { seed: 254, zeroing: 'auto', fence: 'complete' },
+    { seed: 26, zeroing: 'always', fence: 'off' },
   ] as const;
 
   it.each(runs)('seed $seed, zeroing $zeroing, fence $fence: equal outcomes and equal bytes', async (run) => {
     await withDevice(async (device) => {
       const { world, config, log } = await randomRun({ ...run, steps: 40 });
+      const { hitTokens } = world.engine.statistics();
+      expect(hitTokens.host, 'a run without loads proves little').toBeGreaterThan(0);
       const { cache, transfer, offload, witness } = engineConfigSchema.parse(config);
       const host = new HostMemory({ slots: Math.max(offload.slots, 1), slotBytes: cache.pageBytes });
       // Two pages a segment at most, so that lists and copies cross borders.

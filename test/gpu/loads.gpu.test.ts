@@ -17,7 +17,7 @@ import {
 } from './support/small-worker.ts';
 
 const STORES: Strategies['store'][] = ['copy', 'gather'];
-const LOADS: Strategies['load'][] = ['write', 'pack', 'scatter'];
+const LOADS: Strategies['load'][] = ['write', 'pack', 'scatter', 'ring'];
 
 describe('loads', () => {
   for (const load of LOADS) {

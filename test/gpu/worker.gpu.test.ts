@@ -1,111 +1,177 @@
-/** The worker's other doors: reading and damaging pages, finding them, and what it refuses. */
+/** What a step plan means, on both workers: the order of its parts, and what is refused. */
 import { describe, expect, it } from 'vitest';
-import { cacheConfigSchema, transferConfigSchema } from '../../src/config.ts';
-import { ConfigError, DeviceError, InvariantError } from '../../src/errors.ts';
+import { cacheConfigSchema, transferConfigSchema, type TransferConfig } from '../../src/config.ts';
 import { WebGpuWorker } from '../../src/gpu/worker.ts';
 import { HostMemory } from '../../src/host-memory.ts';
-import { pageId, slotId } from '../../src/units.ts';
+import { SimulatedWorker } from '../../src/reference/simulated-worker.ts';
+import type { StepPlan, Worker } from '../../src/schedule/step-plan.ts';
+import { jobId, pageId, slotId } from '../../src/units.ts';
 import { expectBytes, withDevice } from './support/device.ts';
-import { plan } from './support/pool.ts';
-import { bytesOf, PAGE_BYTES, PAGES, store, withWorker, ZEROS } from './support/small-worker.ts';
 
-describe('reading and damaging pages', () => {
-  it('a page that was read keeps its bytes while others are read and written', async () => {
-    await withWorker({}, async ({ worker }) => {
-      const first = await worker.readPage(pageId(3));
-      worker.damagePage(pageId(3), 4, Uint8Array.of(1, 2, 3, 4));
-      const [second, third] = await Promise.all([worker.readPage(pageId(3)), worker.readPage(pageId(39))]);
-      expectBytes(first, bytesOf(3), 'first');
-      const damaged = bytesOf(3);
-      damaged.set([1, 2, 3, 4], 4);
-      expectBytes(second, damaged, 'second');
-      expectBytes(third, bytesOf(39), 'third');
+const PAGE_BYTES = 16;
+const PAGES = 12;
+const EMPTY = { stores: [], jobsToFlush: [], newPageIdsToZero: [], copies: [], loads: [], forward: [] };
+
+interface Bench {
+  readonly worker: Worker;
+  readonly host: HostMemory;
+}
+
+type Strategy = 'copy' | 'gather';
+
+async function both(
+  transfer: Partial<TransferConfig>,
+  body: (bench: Bench) => Promise<void>,
+  store: Strategy = 'copy',
+): Promise<void> {
+  const options = () => ({
+    cache: cacheConfigSchema.parse({ pages: PAGES, pageBytes: PAGE_BYTES, tokensPerPage: 4 }),
+    transfer: transferConfigSchema.parse({ stagingBytes: 4 * PAGE_BYTES, ...transfer }),
+    host: new HostMemory({ slots: 8, slotBytes: PAGE_BYTES }),
+    witness: false,
+  });
+  await withDevice(async (device) => {
+    const onDevice = options();
+    const simulated = options();
+    const workers: Bench[] = [
+      {
+        worker: await WebGpuWorker.create({ device, strategies: { store }, ...onDevice }),
+        host: onDevice.host,
+      },
+      { worker: new SimulatedWorker(simulated), host: simulated.host },
+    ];
+    for (const bench of workers) {
+      for (let page = 0; page < PAGES; page += 1) {
+        bench.worker.damagePage(pageId(page), 0, new Uint8Array(PAGE_BYTES).fill(page));
+      }
+      await body(bench);
+      await bench.worker.close();
+    }
+  });
+}
+
+const filled = (value: number) => new Uint8Array(PAGE_BYTES).fill(value);
+
+const plan = (step: number, parts: Partial<StepPlan>): StepPlan => ({ step, ...EMPTY, ...parts });
+
+const store = (id: number, ...pages: number[]) => ({
+  id: jobId(id),
+  pages: pages.map(pageId),
+  slots: pages.map((_, i) => slotId(i)),
+});
+
+describe('a step', () => {
+  it('zeroes before it copies', async () => {
+    await both({}, async ({ worker }) => {
+      const copies = [{ source: pageId(1), destination: pageId(2) }];
+      await worker.execute(plan(0, { newPageIdsToZero: [pageId(2), pageId(3)], copies }));
+      expectBytes(await worker.readPage(pageId(2)), filled(1), 'copied');
+      expectBytes(await worker.readPage(pageId(3)), filled(0), 'zeroed');
     });
   });
 
-  it('takes whole words inside the page, and says so', async () => {
-    await withWorker({}, ({ worker }) => {
-      const damage = (page: number, offset: number, length: number) => () => {
-        worker.damagePage(pageId(page), offset, new Uint8Array(length));
-      };
-      expect(damage(1, 2, 4)).toThrow(/not whole words.*multiples of 4/);
-      expect(damage(1, 0, 3)).toThrow(ConfigError);
-      expect(damage(1, PAGE_BYTES - 4, 8)).toThrow(/leave page 1 of 48 bytes/);
-      expect(damage(PAGES, 0, 4)).toThrow(/page 40 is not one of the pool's 40 pages/);
-      return Promise.resolve();
+  it('copies before it loads, and loads what it was told to zero', async () => {
+    await both({}, async ({ worker, host }) => {
+      host.view(slotId(5)).fill(99);
+      const copies = [{ source: pageId(4), destination: pageId(5) }];
+      const loads = [{ id: jobId(0), slots: [slotId(5)], pages: [pageId(4)] }];
+      await worker.execute(plan(0, { newPageIdsToZero: [pageId(4)], copies, loads }));
+      expectBytes(await worker.readPage(pageId(5)), filled(0), 'copied before the load');
+      expectBytes(await worker.readPage(pageId(4)), filled(99), 'loaded after the zeroing');
     });
   });
 
-  it('tells where a page is, across segments', async () => {
-    await withWorker({}, async ({ worker }) => {
-      const buffers = new Set([0, 6, 7, 39].map((page) => worker.locate(pageId(page)).buffer));
-      expect(buffers.size).toBe(3);
-      expect(worker.locate(pageId(6)).offset).toBe(6 * PAGE_BYTES);
-      expect(worker.locate(pageId(7)).offset).toBe(0);
-      return Promise.resolve();
+  it('overlapping the one before it is acknowledged after it', async () => {
+    await both({ acknowledgementLag: 1 }, async ({ worker }) => {
+      await worker.execute(plan(0, { stores: [store(0, 1)] }));
+      await worker.execute(plan(1, { stores: [store(1, 2)] }));
+      const outcomes = await Promise.all([
+        worker.execute(plan(2, { stores: [store(2, 3)] })),
+        worker.execute(plan(3, {})),
+        worker.execute(plan(4, {})),
+      ]);
+      const jobs = outcomes.map(({ acknowledgements }) => acknowledgements.map(({ job }) => job));
+      expect(jobs).toEqual([[0], [1], [2]]);
     });
   });
 });
 
-describe('what a worker refuses', () => {
-  it('plans that touch the null page, pages that are not there, or each other', async () => {
-    await withWorker({}, async ({ worker, host }) => {
-      const copy = (source: number, destination: number) => ({
-        source: pageId(source),
-        destination: pageId(destination),
-      });
-      const bad: [Parameters<typeof plan>[1], RegExp][] = [
-        [{ newPageIdsToZero: [pageId(0)] }, /page 0 in newPageIdsToZero is the null page/],
-        [{ newPageIdsToZero: [pageId(PAGES)] }, /page 40 .*not one of pages 1 to 39/],
-        [{ copies: [copy(1, 2), copy(2, 3)] }, /page 2 is source and destination/],
-        [{ copies: [copy(1, 2), copy(3, 2)] }, /page 2 is the destination of two copies/],
-        [{ copies: [copy(0, 2)] }, /null page/],
-        [{ loads: [store(1, [[0, 1]])] }, /null page/],
-        [{ loads: [store(1, [[1, 1]]), store(2, [[1, 2]])] }, /page 1 is loaded twice/],
-        [{ stores: [store(1, [[1, PAGES]])] }, /slot 40 .*not one of the host memory's 40 slots/],
-      ];
-      for (const [parts, message] of bad) {
-        const attempt = worker.execute(
-          plan(1, { ...parts, newPageIdsToZero: parts?.newPageIdsToZero ?? [pageId(5)] }),
+describe('one staging buffer', () => {
+  const transfer = {
+    stagingBuffers: 1,
+    stagingBytes: 4 * PAGE_BYTES,
+    storeBytesPerStep: PAGE_BYTES,
+    acknowledgementLag: 1,
+  };
+
+  it.each(['copy', 'gather'] as const)(
+    'takes pages from the overflow buffer and from the pool, by %s',
+    async (way) => {
+      const body = async ({ worker, host }: Bench) => {
+        await worker.execute(
+          plan(0, { stores: [store(0, 1), { ...store(1, 9, 3, 6), slots: [4, 5, 6].map(slotId) }] }),
         );
-        await expect(attempt).rejects.toThrow(message);
-        await expect(attempt).rejects.toBeInstanceOf(InvariantError);
-      }
-      // Nothing of a refused plan was done.
-      expectBytes(await worker.readPage(pageId(5)), bytesOf(5), 'page 5');
-      expectBytes(await worker.readPage(pageId(0)), bytesOf(0), 'null page');
-      expectBytes(host.view(slotId(1)), ZEROS, 'slot 1');
+        // The buffer goes to page 1 alone, the flushed job goes into the overflow buffer.
+        const { overflowedPages } = await worker.execute(
+          plan(1, { jobsToFlush: [jobId(1)], newPageIdsToZero: [9, 3, 6].map(pageId) }),
+        );
+        expect([0, 3]).toContain(overflowedPages);
+        for (let step = 2; worker.busy; step += 1) await worker.execute(plan(step, {}));
+        expectBytes(host.view(slotId(0)), filled(1), 'slot 0');
+        [9, 3, 6].forEach((page, i) => expectBytes(host.view(slotId(4 + i)), filled(page), `slot ${4 + i}`));
+      };
+      await both(transfer, body, way);
+      await both({ ...transfer, stagingBytes: PAGE_BYTES }, body, way);
+    },
+  );
+
+  it.each(['copy', 'gather'] as const)('keeps spilled and fresh pages apart, by %s', async (way) => {
+    await both(
+      {
+        ...transfer,
+        stagingBytes: 4 * PAGE_BYTES,
+        storeBytesPerStep: 64 * PAGE_BYTES,
+        acknowledgementLag: 2,
+      },
+      async ({ worker, host }) => {
+        // Step 1 fills the ring; step 2 spills pages 7 and 2; step 3 puts them and two fresh pages into one buffer.
+        await worker.execute(plan(0, { stores: [{ ...store(0, 1), slots: [slotId(7)] }] }));
+        await worker.execute(plan(1, { stores: [{ ...store(1, 7, 2), slots: [0, 1].map(slotId) }] }));
+        await worker.execute(
+          plan(2, {
+            jobsToFlush: [jobId(1)],
+            newPageIdsToZero: [7, 2].map(pageId),
+            stores: [{ ...store(2, 10, 5), slots: [2, 3].map(slotId) }],
+          }),
+        );
+        for (let step = 3; worker.busy; step += 1) await worker.execute(plan(step, {}));
+        [7, 2, 10, 5].forEach((page, i) => expectBytes(host.view(slotId(i)), filled(page), `slot ${i}`));
+        expectBytes(host.view(slotId(7)), filled(1), 'slot 7');
+      },
+      way,
+    );
+  });
+});
+
+describe('a plan that cannot be', () => {
+  it.each([
+    [
+      'zeroes the null page',
+      { newPageIdsToZero: [pageId(0)] },
+      /page 0 in newPageIdsToZero is the null page/,
+    ],
+    ['zeroes a page beyond the pool', { newPageIdsToZero: [pageId(PAGES)] }, /page 12 .* pages 1 to 11/],
+    ['stores to a slot that is not there', { stores: [{ ...store(0, 1), slots: [slotId(99)] }] }, /slot 99/],
+    [
+      'copies twice onto one page',
+      { copies: [1, 2].map((source) => ({ source: pageId(source), destination: pageId(3) })) },
+      /page 3 is the destination of two copies/,
+    ],
+  ])('because it %s is refused by both workers, and nothing is done', async (_, parts, message) => {
+    await both({}, async ({ worker }) => {
+      await expect(worker.execute(plan(0, parts))).rejects.toThrow(message);
+      expectBytes(await worker.readPage(pageId(3)), filled(3), 'page 3');
       expect(worker.busy).toBe(false);
-    });
-  });
-
-  it('slots of another size than its pages', async () => {
-    await withDevice(async (device) => {
-      const attempt = WebGpuWorker.create({
-        device,
-        cache: cacheConfigSchema.parse({ pages: 4, pageBytes: 64, tokensPerPage: 4 }),
-        transfer: transferConfigSchema.parse({}),
-        host: new HostMemory({ slots: 4, slotBytes: 32 }),
-        witness: false,
-      });
-      await expect(attempt).rejects.toThrow(/slots of 32 bytes cannot hold pages of 64 bytes/);
-    });
-  });
-
-  it('work after close', async () => {
-    await withDevice(async (device) => {
-      const worker = await WebGpuWorker.create({
-        device,
-        cache: cacheConfigSchema.parse({ pages: 4, pageBytes: 64, tokensPerPage: 4 }),
-        transfer: transferConfigSchema.parse({}),
-        host: null,
-        witness: true,
-      });
-      await Promise.all([worker.close(), worker.close()]);
-      await worker.close();
-      await expect(worker.execute(plan(1))).rejects.toThrow(DeviceError);
-      await expect(worker.readPage(pageId(1))).rejects.toThrow(/closed/);
-      await expect(worker.readWitness()).rejects.toThrow(/closed/);
     });
   });
 });

@@ -3,17 +3,22 @@ import type { EngineConfigInput } from '../../src/config.ts';
 import { ConfigError } from '../../src/errors.ts';
 import { freezePlan, type StepRecord } from '../../src/schedule/step-log.ts';
 import type { JobId } from '../../src/units.ts';
+import { HostShadow } from './host-shadow.ts';
 import { Random } from './random.ts';
 import { makeWorld, prompt, simulated, type World } from './worlds.ts';
+
+/** Far more than any of these lives takes: who gets here is going round in circles. */
+const STEPS_MAX = 20_000;
 
 export interface RandomRunOptions {
   readonly seed: number;
   readonly steps: number;
   readonly fence?: 'complete' | 'off';
   readonly zeroing?: 'always' | 'poison' | 'auto';
+  /** Tokens that a request produces at most: many of them make for many preemptions. */
+  readonly outputTokensMax?: number;
   /** Share of transfers that fail. */
   readonly failures?: number;
-  readonly afterStep?: (world: World, record: StepRecord) => void;
 }
 
 export interface RandomRun {
@@ -23,22 +28,31 @@ export interface RandomRun {
   readonly log: readonly StepRecord[];
   readonly finished: number;
   readonly refused: number;
+  /** The first step after which a ready slot did not hold what its key promises. */
+  readonly wrongSlot: string | null;
 }
 
 export function randomConfig(random: Random): EngineConfigInput {
-  const tokensPerPage = random.pick([1, 2, 4, 5]);
-  const pageBytes = 4 * random.pick([1, 2, 3, 5, 8]) * random.pick([1, 2]);
-  const stagingPages = random.between(1, 4);
+  const tokensPerPage = random.pick([1, 1, 2, 3, 4, 7]);
+  const pageBytes = 4 * random.pick([1, 1, 2, 3, 5, 16]);
   return {
-    cache: { pages: random.between(6, 24), pageBytes, tokensPerPage },
-    schedule: { maxTokensPerStep: random.pick([3, 8, 64]), maxRunning: random.between(1, 5) },
-    offload: { slots: random.pick([0, 3, 8, 40]), policy: random.pick(['lru', 'arc-tier'] as const) },
+    cache: {
+      pages: random.pick([2, 3, 4, 6, 10, 24]),
+      pageBytes,
+      tokensPerPage,
+      prefixCaching: random.chance(0.8),
+    },
+    schedule: { maxTokensPerStep: random.pick([1, 3, 8, 64]), maxRunning: random.pick([1, 2, 5, 30]) },
+    offload: {
+      slots: random.pick([0, 1, 2, 3, 8, 40]),
+      policy: random.pick(['lru', 'arc-tier'] as const),
+    },
     transfer: {
       storeBytesPerStep: pageBytes * random.pick([1, 2, 100]),
       stagingBuffers: random.between(1, 3),
-      stagingBytes: pageBytes * stagingPages,
+      stagingBytes: pageBytes * random.pick([1, 1, 2, 4]),
       overflowBytes: pageBytes * random.pick([0, 1, 8, 64]),
-      acknowledgementLag: random.between(1, 4),
+      acknowledgementLag: random.pick([1, 2, 3, 6]),
     },
   };
 }
@@ -51,7 +65,7 @@ function randomPrompt(random: Random, tokenCountMax: number): number[] {
 }
 
 export async function randomRun(options: RandomRunOptions): Promise<RandomRun> {
-  const { seed, steps, fence = 'complete', zeroing = 'always', failures = 0 } = options;
+  const { seed, steps, fence = 'complete', zeroing = 'always', failures = 0, outputTokensMax = 6 } = options;
   const random = new Random(seed);
   const base = randomConfig(random);
   const config: EngineConfigInput = {
@@ -68,13 +82,21 @@ export async function randomRun(options: RandomRunOptions): Promise<RandomRun> {
   let finished = 0;
   let refused = 0;
   let arrivals = 0;
+  const shadow = new HostShadow(world);
+  let wrongSlot: string | null = null;
   const step = async () => {
-    const report = await engine.step();
+    shadow.learn();
+    const running = engine.step();
+    // While the step is under way, too.
+    if (arrivals > 0 && random.chance(0.05)) engine.abort(`r${random.between(0, arrivals - 1)}`);
+    const report = await running;
     const record = { plan: freezePlan(report.plan), outcome: report.outcome };
     finished += report.finished.length;
     log.push(record);
+    if (log.length > STEPS_MAX) throw new Error(`seed ${seed}: no end after ${STEPS_MAX} steps`);
     engine.checkIntegrity();
-    options.afterStep?.(world, record);
+    const wrong = shadow.findWrongSlot();
+    if (wrong !== null) wrongSlot ??= `step ${report.plan.step}: ${wrong}`;
   };
   for (let i = 0; i < steps; i += 1) {
     while (random.chance(0.5)) {
@@ -82,7 +104,7 @@ export async function randomRun(options: RandomRunOptions): Promise<RandomRun> {
         engine.add({
           id: `r${arrivals}`,
           tokens: randomPrompt(random, tokenCountMax + 1),
-          maxOutputTokens: random.between(1, 6),
+          maxOutputTokens: random.between(1, outputTokensMax),
         });
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
@@ -90,9 +112,10 @@ export async function randomRun(options: RandomRunOptions): Promise<RandomRun> {
       }
       arrivals += 1;
     }
+    if (random.chance(0.03)) engine.resetPrefixCache();
     if (arrivals > 0 && random.chance(0.1)) engine.abort(`r${random.between(0, arrivals - 1)}`);
     await step();
   }
   while (engine.hasWork) await step();
-  return { world, config, log, finished, refused };
+  return { world, config, log, finished, refused, wrongSlot };
 }
