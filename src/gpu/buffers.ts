@@ -75,18 +75,9 @@ export class BufferLedger {
   }
 }
 
-/**
- * A copy-free view of a mapped buffer's first bytes. Throws `DeviceError` where nothing is mapped any more: a device
- * that is destroyed unmaps its buffers before it tells of its loss.
- */
+/** A copy-free view of a mapped buffer's first bytes. Throws where a device that is being lost has unmapped it. */
 export function mappedBytes(buffer: GPUBuffer, bytes: number): Uint8Array<ArrayBuffer> {
-  try {
-    return new Uint8Array(buffer.getMappedRange(0, bytes));
-  } catch (cause) {
-    throw new DeviceError(`${buffer.label} was unmapped before it was read: the device has come to its end`, {
-      cause,
-    });
-  }
+  return new Uint8Array(buffer.getMappedRange(0, bytes));
 }
 
 /** `mapAsync` takes offsets and sizes in multiples of 8, as far as the standard's rounding goes. */

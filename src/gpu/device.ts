@@ -1,5 +1,6 @@
 /** What every part needs to know of the device: whether it is still there, and what it holds of ours. */
 import { DeviceError } from '../errors.ts';
+import { macrotask } from '../event-loop.ts';
 
 /** Watches a device for its loss, and ends waits that the loss would leave hanging. */
 export class DeviceWatch {
@@ -21,6 +22,18 @@ export class DeviceWatch {
   }
 
   /**
+   * What to throw for what a call on the device threw or rejected with: a `DeviceError` for WebGPU's own exceptions. A
+   * device that is destroyed refuses calls before it tells of its loss; the news comes with the next task.
+   */
+  async explain(error: unknown): Promise<unknown> {
+    if (!(error instanceof DOMException)) return error;
+    await macrotask();
+    return new DeviceError(this.lost ?? `the device failed: ${error.message || error.name}`, {
+      cause: error,
+    });
+  }
+
+  /**
    * The promise, or a `DeviceError` once the device is lost. `Promise.race` against `device.lost` would leave one
    * reaction behind for each call, for as long as the device lives.
    */
@@ -37,6 +50,8 @@ export class DeviceWatch {
     this.waiting.add(wake);
     try {
       return await Promise.race([promise, loss]);
+    } catch (error) {
+      throw await this.explain(error);
     } finally {
       this.waiting.delete(wake);
     }

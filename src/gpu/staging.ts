@@ -71,7 +71,7 @@ export class StagingRing {
     return arrival;
   }
 
-  /** The bytes of a mapped buffer; they are gone after `release`. Throws `DeviceError`: see `mappedBytes`. */
+  /** The bytes of a mapped buffer; they are gone after `release`. Throws as `mappedBytes` does. */
   read(index: number): Uint8Array<ArrayBuffer> {
     const { buffer, bytesUsed } = this.ring[index];
     return mappedBytes(buffer, bytesUsed);
@@ -80,8 +80,13 @@ export class StagingRing {
   /** Back to the device, to be filled again. */
   release(index: number): void {
     const staging = this.ring[index];
-    if (staging.mapped) staging.buffer.unmap();
+    if (!staging.mapped) return;
     staging.mapped = false;
+    try {
+      staging.buffer.unmap();
+    } catch {
+      // Deno refuses it once the device has been destroyed, which unmaps buffers by itself.
+    }
   }
 
   /** A buffer that failed to map is in no known state: a fresh one takes its place. */

@@ -3,8 +3,7 @@
  * the copies are recorded, and the bytes put into their slots once the acknowledgement is admitted.
  */
 import type { TransferConfig } from '../config.ts';
-import { invariant, type DeviceError } from '../errors.ts';
-import { macrotask } from '../event-loop.ts';
+import { invariant } from '../errors.ts';
 import type { HostMemory } from '../host-memory.ts';
 import type { Acknowledgement, StepPlan } from '../schedule/step-plan.ts';
 import {
@@ -157,9 +156,8 @@ export class Stores {
     try {
       bytes = this.ring.read(batch.buffer);
     } catch (error) {
-      // The news of the loss comes with the next task.
-      await macrotask();
-      return this.fail(batch, (error as DeviceError).message);
+      const reason = await this.options.watch.explain(error);
+      return this.fail(batch, reason instanceof Error ? reason.message : String(reason));
     }
     const copies = batch.copies.filter(({ job }) => this.queue.isLive(job));
     const joins = (i: number) =>

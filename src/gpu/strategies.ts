@@ -47,8 +47,5 @@ export function suggestedTransfer({
   software,
   runtime,
 }: AdapterFacts): Pick<TransferConfig, 'stagingBuffers' | 'stagingBytes'> {
-  if (runtime === 'deno') return { stagingBuffers: 4, stagingBytes: 16 * 2 ** 20 };
-  return software
-    ? { stagingBuffers: 8, stagingBytes: 8 * 2 ** 20 }
-    : { stagingBuffers: 4, stagingBytes: 4 * 2 ** 20 };
+  return { stagingBuffers: 4, stagingBytes: (software || runtime === 'deno' ? 16 : 4) * 2 ** 20 };
 }

@@ -150,6 +150,9 @@ export class WitnessKernels {
         const bytes = mappedBytes(readback, size);
         this.add(new Uint32Array(bytes.buffer, bytes.byteOffset, REPORT_BYTES / WORD_BYTES));
       })
+      .catch(async (error: unknown) => {
+        throw await watch.explain(error);
+      })
       .finally(() => {
         this.drains.delete(drain);
         ledger.destroy(readback);

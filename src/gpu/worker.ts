@@ -139,6 +139,8 @@ export class WebGpuWorker implements Worker {
       await watch.guard(readback.mapAsync(MapMode.READ));
       await this.checkSteps();
       return mappedBytes(readback, size).slice(0, pageBytes);
+    } catch (error) {
+      throw await watch.explain(error);
     } finally {
       ledger.destroy(readback);
     }
