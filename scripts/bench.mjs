@@ -3,13 +3,14 @@
  *
  *   npm run bench                              everything
  *   npm run bench -- --runtime deno            one of node, browser, deno; may be repeated
- *   npm run bench -- --runtime node -t stores  what follows goes to Vitest
+ *   npm run bench -- --runtime node stores     benchmarks with that in their name
  *
  * Runtimes run one after the other: they would measure each other otherwise. Close what else uses the machine.
  */
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
 import { interruptedBy, runChild } from './support/child.mjs';
 import { findDeno } from './support/deno.mjs';
 
@@ -18,10 +19,10 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const runtimes = ['node', 'browser', 'deno'];
 
 const chosen = [];
-const forVitest = [];
+const parts = [];
 for (let at = 2; at < process.argv.length; at += 1) {
   if (process.argv[at] !== '--runtime') {
-    forVitest.push(process.argv[at]);
+    parts.push(process.argv[at]);
     continue;
   }
   at += 1;
@@ -33,6 +34,18 @@ for (let at = 2; at < process.argv.length; at += 1) {
 }
 
 process.chdir(root);
+/** Built like the library and run without a test runner, see `test/bench/plain-runner.ts`. @returns {Promise<string>} */
+async function builtBenchmark() {
+  const outDir = join('.cache', 'bench');
+  await build({
+    configFile: false,
+    logLevel: 'warn',
+    resolve: { alias: { vitest: join(root, 'test', 'bench', 'plain-runner.ts') } },
+    build: { ssr: 'test/bench/gpu.bench.ts', outDir, emptyOutDir: true, minify: false, target: 'es2022' },
+  });
+  return join(outDir, 'gpu.bench.js');
+}
+
 for (const runtime of chosen.length > 0 ? chosen : runtimes) {
   const deno = runtime === 'deno' ? findDeno() : undefined;
   if (runtime === 'deno' && deno === undefined) {
@@ -40,15 +53,10 @@ for (const runtime of chosen.length > 0 ? chosen : runtimes) {
     process.exitCode = 1;
     continue;
   }
-  const outcome = await runChild(deno ?? process.execPath, [
-    ...(deno === undefined ? [] : ['run', '-A']),
-    vitest,
-    'run',
-    '--config',
-    'test/bench/vitest.config.ts',
-    `--project=${runtime}`,
-    ...forVitest,
-  ]);
+  const inVitest = ['run', '--config', 'test/bench/vitest.config.ts', '--project=browser'];
+  const outcome = await (runtime === 'browser'
+    ? runChild(process.execPath, [vitest, ...inVitest, ...parts.flatMap((part) => ['-t', part])])
+    : runChild(deno ?? process.execPath, [...(deno ? ['run', '-A'] : []), await builtBenchmark(), ...parts]));
   if (outcome !== 0) process.exitCode = 1;
   if (interruptedBy() !== undefined) break;
 }

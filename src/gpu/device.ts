@@ -61,14 +61,18 @@ export class DeviceWatch {
 /** What came out of a pair of error scopes: null, or what the device refused. */
 export type ScopeResult = Promise<string | null>;
 
-/** Runs calls under error scopes for memory and validation. The scopes are closed again before this returns. */
+/**
+ * Runs calls under error scopes for validation and, unless they allocate nothing, memory. The scopes are closed again
+ * before this returns.
+ */
 export function inErrorScopes<Value>(
   device: GPUDevice,
   calls: () => Value,
+  { allocates = true } = {},
 ): { value: Value; result: ScopeResult } {
-  device.pushErrorScope('out-of-memory');
-  device.pushErrorScope('validation');
-  const close = () => firstError([device.popErrorScope(), device.popErrorScope()]);
+  const scopes: GPUErrorFilter[] = allocates ? ['out-of-memory', 'validation'] : ['validation'];
+  for (const scope of scopes) device.pushErrorScope(scope);
+  const close = () => firstError(scopes.map(() => device.popErrorScope()));
   try {
     return { value: calls(), result: close() };
   } catch (error) {

@@ -41,11 +41,10 @@ export function defaultStrategies({ software, runtime }: AdapterFacts): Strategi
 
 /**
  * Staging that suits an adapter, to spread into a transfer configuration. Each buffer costs a round trip, whatever it
- * brings: about 11 ms in Deno, and worth saving wherever the device is the CPU itself.
+ * brings: about 11 ms in Deno.
  */
 export function suggestedTransfer({
-  software,
   runtime,
-}: AdapterFacts): Pick<TransferConfig, 'stagingBuffers' | 'stagingBytes'> {
-  return { stagingBuffers: 4, stagingBytes: (software || runtime === 'deno' ? 16 : 4) * 2 ** 20 };
+}: Pick<AdapterFacts, 'runtime'>): Pick<TransferConfig, 'stagingBuffers' | 'stagingBytes'> {
+  return { stagingBuffers: 4, stagingBytes: (runtime === 'deno' ? 16 : 4) * 2 ** 20 };
 }

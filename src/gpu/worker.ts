@@ -201,7 +201,10 @@ export class WebGpuWorker implements Worker {
   /** Parts 1 to 8 of a step. Nothing here waits. */
   private submit(plan: StepPlan): StoreSubmission | null {
     const { stores, loads } = this.parts;
-    const { value, result } = inErrorScopes(this.device, () => this.record(plan));
+    const { value, result } = inErrorScopes(this.device, () => this.record(plan), {
+      // Copies into buffers that are there ask for no memory, and a scope costs as much as a small copy.
+      allocates: !isIdle(plan),
+    });
     const verdict = this.watchForRefusal(plan.step, result);
     this.verdicts = Promise.all([this.verdicts, verdict]).then(() => undefined);
     stores?.submitted(plan.step, result);

@@ -31,7 +31,8 @@ export function checkPlan(plan: StepPlan, { pages, slots }: PlanBounds): void {
           `step ${plan.step}: job ${job.id} in ${list} has ${job.pages.length} pages for ${job.slots.length} slots`,
         );
       }
-      for (const id of job.pages) page(id, `${list}, job ${job.id}`);
+      const where = `${list}, job ${job.id}`;
+      for (const id of job.pages) page(id, where);
       for (const slot of job.slots) {
         if (Number.isInteger(slot) && slot >= 0 && slot < slots) continue;
         throw new InvariantError(

@@ -1,5 +1,4 @@
-/** Benchmarks, in the runtimes of the tests. Started by `scripts/bench.mjs`, one runtime after the other. */
-import process from 'node:process';
+/** Benchmarks in Chromium. Started by `scripts/bench.mjs`, which runs them in Node and Deno without Vitest. */
 import { playwright } from '@vitest/browser-playwright';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { findBrowser, launchOptions } from '../../src/runtime/chromium.ts';
@@ -10,10 +9,6 @@ const shared = {
   hookTimeout: 60_000,
   maxWorkers: 1,
 };
-
-const native = (name: 'node' | 'deno'): TestProjectInlineConfiguration => ({
-  test: { ...shared, name, environment: 'node', pool: 'forks' },
-});
 
 async function browser(): Promise<TestProjectInlineConfiguration[]> {
   const found = await findBrowser();
@@ -28,7 +23,7 @@ async function browser(): Promise<TestProjectInlineConfiguration[]> {
 export default defineConfig(async () => ({
   root: new URL('../..', import.meta.url).pathname,
   test: {
-    projects: 'deno' in process.versions ? [native('deno')] : [native('node'), ...(await browser())],
+    projects: await browser(),
     disableConsoleIntercept: true,
   },
 }));
