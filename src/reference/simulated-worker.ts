@@ -16,7 +16,7 @@ import type {
 } from '../schedule/step-plan.ts';
 import { checkPlan } from '../transfer/check-plan.ts';
 import { StoreQueue, type StoreCopy } from '../transfer/store-queue.ts';
-import { type JobId, NULL_PAGE, pageId, type PageId, WORD_BYTES } from '../units.ts';
+import { type JobId, pageId, type PageId, WORD_BYTES } from '../units.ts';
 import { witnessOps } from '../witness/page-ops.ts';
 import { POISON_WORD } from '../witness/pattern.ts';
 import { copyPages, witnessCheck, witnessFill, zeroPages } from './kernels/index.ts';
@@ -129,7 +129,6 @@ export class SimulatedWorker implements Worker {
   }
 
   private read(copy: StoreCopy): void {
-    invariant(copy.page !== NULL_PAGE, `store job ${copy.job} reads the null page`);
     const page = this.words(this.pool, copy.page);
     if (copy.kind === 'overflow') {
       this.words(this.overflow, copy.place).set(page);

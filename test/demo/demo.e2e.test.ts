@@ -1,34 +1,20 @@
 /** The built page in a real browser, pages on WebGPU. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Browser } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { createServer } from 'vite';
 import {
-  buildAndServe,
   choose,
   counter,
   DEMO_CONFIG,
   FAST,
-  launch,
   openDemo,
   request,
   setSpeed,
   traceText,
   type OpenedDemo,
-  type Site,
+  useStage,
 } from './support.ts';
 
-let site: Site;
-let browser: Browser;
-
-beforeAll(async () => {
-  site = await buildAndServe();
-  browser = await launch();
-}, 120_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await site?.close();
-});
+const stage = useStage();
 
 async function dropFile({ page }: OpenedDemo, name: string, text: string): Promise<void> {
   const data = await page.evaluateHandle(
@@ -45,7 +31,7 @@ async function dropFile({ page }: OpenedDemo, name: string, text: string): Promi
 
 describe('a run on WebGPU', () => {
   it('starts, steps one by one, pauses, and starts over', async ({ task }) => {
-    const demo = await openDemo(browser, site.url);
+    const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');
     expect(await demo.attribute('worker')).toBe('webgpu');
     // For the summary of `npm test`.
@@ -71,7 +57,7 @@ describe('a run on WebGPU', () => {
   });
 
   it('replays the bundled conversations to the end without a mismatch', async () => {
-    const demo = await openDemo(browser, site.url);
+    const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');
     await setSpeed(demo, FAST);
     await demo.press('Run');
@@ -87,7 +73,7 @@ describe('a run on WebGPU', () => {
   }, 180_000);
 
   it('finds no mismatch in the hazard with the fence, and the predicted ones without it', async () => {
-    const demo = await openDemo(browser, site.url);
+    const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');
     await choose(demo, 'Hazard');
     await setSpeed(demo, FAST);
@@ -118,7 +104,7 @@ describe('a run on WebGPU', () => {
   });
 
   it('goes on with the other fence when it is switched while running', async () => {
-    const demo = await openDemo(browser, site.url);
+    const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');
     await choose(demo, 'Hazard');
     await setSpeed(demo, '60 steps a second');
@@ -135,7 +121,7 @@ describe('a run on WebGPU', () => {
 
 describe('pages and settings', () => {
   it('tells a page’s facts to keyboard and pointer', async () => {
-    const demo = await openDemo(browser, site.url);
+    const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');
     await demo.press('Step');
     await demo.page.locator('main[data-step="1"]').waitFor();
@@ -161,7 +147,7 @@ describe('pages and settings', () => {
   });
 
   it('applies settings with the next reset', async () => {
-    const demo = await openDemo(browser, site.url);
+    const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');
     await demo.page.getByRole('spinbutton', { name: 'Pages of the pool' }).fill('5000');
     await demo.page.getByRole('spinbutton', { name: 'Host slots' }).fill('0');
@@ -185,7 +171,7 @@ describe('pages and settings', () => {
 
 describe('traces of one’s own', () => {
   it('replays a dropped file, and one that was chosen', async () => {
-    const demo = await openDemo(browser, site.url);
+    const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');
     await dropFile(demo, 'mine.jsonl', traceText([request('a', [1, 2, 3]), request('b', [1, 2, 4])]));
     await demo.page.locator('main[data-trace="mine.jsonl"][data-status="ready"]').waitFor();
@@ -210,7 +196,7 @@ describe('traces of one’s own', () => {
   });
 
   it('refuses a broken file by file, line and field, and keeps the run', async () => {
-    const demo = await openDemo(browser, site.url);
+    const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');
     await demo.press('Step');
     await demo.page.locator('main[data-step="1"]').waitFor();
@@ -239,7 +225,7 @@ describe('the development server', () => {
     });
     await server.listen();
     try {
-      const demo = await openDemo(browser, server.resolvedUrls!.local[0]);
+      const demo = await openDemo(stage.browser, server.resolvedUrls!.local[0]);
       await demo.until('ready');
       await demo.press('Step');
       await demo.page.locator('main[data-step="1"]').waitFor();

@@ -1,30 +1,8 @@
 /** Runs that begin, end and fail at the wrong moment; and browsers without WebGPU. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Browser } from 'playwright-core';
-import {
-  buildAndServe,
-  choose,
-  counter,
-  FAST,
-  launch,
-  openDemo,
-  setSpeed,
-  type OpenedDemo,
-  type Site,
-} from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { choose, counter, FAST, openDemo, setSpeed, type OpenedDemo, useStage } from './support.ts';
 
-let site: Site;
-let browser: Browser;
-
-beforeAll(async () => {
-  site = await buildAndServe();
-  browser = await launch();
-}, 120_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await site?.close();
-});
+const stage = useStage();
 
 /** Counts the devices of a page and lets a test lose one. */
 function watchDevices(): void {
@@ -57,7 +35,7 @@ const watched = ({ page }: OpenedDemo) =>
 
 describe('lifecycle', () => {
   it('has exactly one run live, however wildly the buttons are pressed', async () => {
-    const demo = await openDemo(browser, site.url, { before: watchDevices });
+    const demo = await openDemo(stage.browser, stage.site.url, { before: watchDevices });
     await demo.until('ready');
     await setSpeed(demo, FAST);
     // As fast as a page can be clicked: in one task, and from one task to the next.
@@ -94,7 +72,7 @@ describe('lifecycle', () => {
   });
 
   it('says that the device was lost in mid-run, and starts again on a new one', async () => {
-    const demo = await openDemo(browser, site.url, { before: watchDevices });
+    const demo = await openDemo(stage.browser, stage.site.url, { before: watchDevices });
     await demo.until('ready');
     await setSpeed(demo, FAST);
     await demo.press('Run');
@@ -116,7 +94,7 @@ describe('lifecycle', () => {
 
 describe('without WebGPU', () => {
   it('works on the simulated worker, and says why', async () => {
-    const demo = await openDemo(browser, site.url, {
+    const demo = await openDemo(stage.browser, stage.site.url, {
       before: () => Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined }),
     });
     await demo.until('ready');
@@ -134,7 +112,7 @@ describe('without WebGPU', () => {
   });
 
   it('does so where the browser has WebGPU and no adapter', async () => {
-    const demo = await openDemo(browser, site.url, {
+    const demo = await openDemo(stage.browser, stage.site.url, {
       before: () => {
         GPU.prototype.requestAdapter = () => Promise.resolve(null);
       },

@@ -1,21 +1,9 @@
 /** Pictures of the page to look at, at three sizes, light and dark; and that nothing leaves the window. */
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Browser } from 'playwright-core';
-import { buildAndServe, launch, openDemo, SCREENSHOTS, type Site } from './support.ts';
+import { describe, expect, it } from 'vitest';
+import { openDemo, SCREENSHOTS, useStage } from './support.ts';
 
-let site: Site;
-let browser: Browser;
-
-beforeAll(async () => {
-  site = await buildAndServe();
-  browser = await launch();
-}, 120_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await site?.close();
-});
+const stage = useStage();
 
 const SIZES = {
   phone: { width: 360, height: 740 },
@@ -25,7 +13,11 @@ const SIZES = {
 
 describe.each(Object.entries(SIZES))('at the size of a %s', (size, viewport) => {
   it.each(['light', 'dark'] as const)('in %s, nothing is wider than the window', async (colorScheme) => {
-    const demo = await openDemo(browser, site.url, { viewport, colorScheme, reducedMotion: 'reduce' });
+    const demo = await openDemo(stage.browser, stage.site.url, {
+      viewport,
+      colorScheme,
+      reducedMotion: 'reduce',
+    });
     await demo.until('ready');
     await demo.page.getByLabel('Speed').selectOption({ label: '300 steps a second' });
     const shoot = async (name: string, stepMin: number) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { build, preview } from 'vite';
+import { afterAll, beforeAll } from 'vitest';
 import { findBrowser, launchOptions } from '../../src/runtime/chromium.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -48,6 +49,25 @@ export async function launch(): Promise<Browser> {
   if (found === undefined) throw new Error('no browser found');
   await mkdir(SCREENSHOTS, { recursive: true });
   return chromium.launch(launchOptions(found));
+}
+
+export interface Stage {
+  readonly site: Site;
+  readonly browser: Browser;
+}
+
+/** The site and the browser that a file's tests share: there from its first test on, closed after its last one. */
+export function useStage(): Stage {
+  const stage: { -readonly [Part in keyof Stage]?: Stage[Part] } = {};
+  beforeAll(async () => {
+    stage.site = await buildAndServe();
+    stage.browser = await launch();
+  }, 120_000);
+  afterAll(async () => {
+    await stage.browser?.close();
+    await stage.site?.close();
+  });
+  return stage as Stage;
 }
 
 /** Milliseconds for the longest of the bundled traces. */
