@@ -33,7 +33,7 @@ override total: u32;
 const ZERO = `${HEAD} pool[list[entry] * units + unit] = vec4u(0u); }`;
 const COPY = `${HEAD} pool[list[2u * entry + 1u] * units + unit] = pool[list[2u * entry] * units + unit]; }`;
 
-/** Memory for one way. What another way has just written is written again at half the speed, so none is shared. */
+/** Memory for one way. */
 export interface RawMemory {
   readonly device: GPUDevice;
   readonly pageBytes: number;
