@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { runnerImport } from 'vite';
 import { interruptedBy, runChild } from './support/child.mjs';
 import { denoAdapter, findDeno } from './support/deno.mjs';
-import { closingLine, notRun, summarise, summaryTable } from './support/summary.mjs';
+import { closingLine, failureList, notRun, summarise, summaryTable } from './support/summary.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const results = join(root, 'test-results');
@@ -24,6 +24,16 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 /** @typedef {'unit' | 'node' | 'browser' | 'deno' | 'demo'} RuntimeName */
 /** @type {RuntimeName[]} */
 const runtimes = ['unit', 'node', 'browser', 'deno', 'demo'];
+
+const USAGE = `npm test -- [--runtime NAME]... [what Vitest takes]
+
+Runs the unit tests, then the GPU tests in every WebGPU runtime that this machine has.
+
+  --runtime NAME   one of ${runtimes.join(', ')}; may be repeated. Default: all that are found
+  PATH             test files to run, as for Vitest
+  -t NAME          tests to run by name, as for Vitest
+
+With CI=true a missing runtime is a failure.`;
 
 /** @param {readonly string[]} parameters */
 function parse(parameters) {
@@ -129,7 +139,12 @@ const messageOf = (error) => (error instanceof Error ? error.message : String(er
 
 async function main() {
   process.chdir(root);
-  const { chosen, forVitest } = parse(process.argv.slice(2));
+  const parameters = process.argv.slice(2);
+  if (parameters.includes('--help') || parameters.includes('-h')) {
+    console.log(USAGE);
+    return;
+  }
+  const { chosen, forVitest } = parse(parameters);
   const mustRun = process.env.CI === 'true' || chosen.length > 0;
   await mkdir(results, { recursive: true });
   // Node 20 does not read TypeScript by itself.
@@ -154,6 +169,8 @@ async function main() {
     }
   }
 
+  const failures = failureList(suites, root);
+  if (failures !== '') console.log(`\n${failures}`);
   console.log(`\n${summaryTable(suites)}\n`);
   console.log(closingLine(suites));
   const signal = interruptedBy();

@@ -3,28 +3,11 @@
  * work on some device; what a particular device refuses is found when its buffers are made (`gpu/page-buffers`).
  */
 import { z } from 'zod';
+import { cacheConfigSchema, PAGES_MAX, type CacheConfig, type CacheConfigInput } from './config/cache.ts';
 import { ConfigError } from './errors.ts';
 import { WORD_BYTES } from './units.ts';
 
-/** The pool of pages, and how prompts are told apart in it. */
-export interface CacheConfig {
-  /** Pages of the pool, the null page included: a pool of N pages has N - 1 usable ones. 2 to 2^26. */
-  pages: number;
-  /** Bytes of one page: all layers, keys and values together. A multiple of 4. */
-  pageBytes: number;
-  /** Tokens whose rows one page holds. */
-  tokensPerPage: number;
-  /** Whether full pages are published under their prefix keys and found again. Default: true. */
-  prefixCaching: boolean;
-  /**
-   * Which newly allocated pages are overwritten before use. `always` (default): every one; `auto`: only where groups
-   * differ in kind, so that stale bytes could be read in another format (never with one group); `poison`: as
-   * `always`, but with a NaN pattern instead of zeros, so that a read of an unwritten row shows.
-   */
-  zeroing: 'auto' | 'always' | 'poison';
-  /** Separates the prefix keys of tenants that must not share pages. Default: none. */
-  salt: string;
-}
+export { cacheConfigSchema, type CacheConfig, type CacheConfigInput } from './config/cache.ts';
 
 /** How much runs at once. */
 export interface ScheduleConfig {
@@ -76,7 +59,7 @@ export interface EngineConfig {
 
 /** What a caller writes: everything with a default may be left out. */
 export interface EngineConfigInput {
-  cache: Pick<CacheConfig, 'pages' | 'pageBytes' | 'tokensPerPage'> & Partial<CacheConfig>;
+  cache: CacheConfigInput;
   schedule?: Partial<ScheduleConfig>;
   offload?: Partial<OffloadConfig>;
   transfer?: Partial<TransferConfig>;
@@ -84,18 +67,7 @@ export interface EngineConfigInput {
   witness?: boolean;
 }
 
-/** Pages and slots are counted in lists of 32-bit words; this many are 256 GiB of 4 KiB pages. */
-const PAGES_MAX = 2 ** 26;
 const count = z.int().min(1);
-
-export const cacheConfigSchema = z.strictObject({
-  pages: z.int().min(2).max(PAGES_MAX),
-  pageBytes: count.multipleOf(WORD_BYTES),
-  tokensPerPage: count,
-  prefixCaching: z.boolean().default(true),
-  zeroing: z.enum(['auto', 'always', 'poison']).default('always'),
-  salt: z.string().default(''),
-});
 
 export const scheduleConfigSchema = z.strictObject({
   maxTokensPerStep: count.default(8192),

@@ -5,6 +5,7 @@
 import { CacheManager } from './cache/cache-manager.ts';
 import type { CacheEvent } from './cache/events.ts';
 import { createPrefixHasher, type PrefixHasher } from './cache/prefix-key.ts';
+import { requireIdentity, type MediaItem } from './cache/request-identity.ts';
 import { TokenSequence } from './cache/token-sequence.ts';
 import type { EngineConfig } from './config.ts';
 import { ConfigError, InvariantError } from './errors.ts';
@@ -26,6 +27,12 @@ export interface RequestInput {
   readonly tokens: ArrayLike<number>;
   /** Tokens to produce; the request is finished after that many. At least one. */
   readonly maxOutputTokens?: number;
+  /** Only requests with the same salt share pages. Default: none. */
+  readonly salt?: string;
+  /** Name of the adapter (LoRA) that the request is computed with: other adapters' pages are no use to it. */
+  readonly adapter?: string;
+  /** What stands behind placeholder tokens, in the order of the offsets. */
+  readonly media?: readonly MediaItem[];
 }
 
 export interface StepReport extends StepRecord {
@@ -96,7 +103,7 @@ export class Engine<W extends Worker = Worker> {
 
   /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
   add(input: RequestInput): void {
-    const { id, tokens, maxOutputTokens = 1 } = input;
+    const { id, tokens, maxOutputTokens = 1, salt, adapter, media } = input;
     if (typeof id !== 'string' || id === '') {
       throw new ConfigError(`a request's id is ${JSON.stringify(id)}; give it a string that is not empty`);
     }
@@ -113,12 +120,14 @@ export class Engine<W extends Worker = Worker> {
         `request ${id}: maxOutputTokens is ${maxOutputTokens}; use an integer of at least 1`,
       );
     }
+    requireIdentity(id, input);
     const request: Request = {
       id: requestId(id),
       sequence: new TokenSequence({
         tokens,
-        tokensPerPage: this.config.cache.tokensPerPage,
+        unitTokens: this.cache.layout.hashTokens,
         hasher: this.hasher,
+        identity: { salt, adapter, media },
       }),
       promptTokens: tokens.length,
       maxOutputTokens,
@@ -218,7 +227,7 @@ export class Engine<W extends Worker = Worker> {
       end,
       pages,
       tokens: request.sequence.tokens(end),
-      pageSeeds: request.sequence.pageSeeds(ceilDiv(end, this.config.cache.tokensPerPage)),
+      pageSeeds: request.sequence.pageSeeds(ceilDiv(end, this.config.cache.tokensPerPage), this.config.cache.tokensPerPage),
     };
   }
 

@@ -6,13 +6,28 @@
  * @property {number} failed
  * @property {number} skipped
  * @property {string} status
+ * @property {readonly Failure[]} failures
+ *
+ * @typedef {{ where: string, message: string }} Failure A failed test, or a file that did not load
  *
  * @typedef {object} Report Vitest's JSON report, as far as it is read here
  * @property {number} numPassedTests
  * @property {number} numFailedTests
  * @property {number} numPendingTests
  * @property {number} numTodoTests
- * @property {{ status: string, assertionResults: { status: string, meta?: { adapter?: string } }[] }[]} testResults
+ * @property {FileResult[]} testResults
+ *
+ * @typedef {object} FileResult
+ * @property {string} status
+ * @property {string} [name] Path of the file
+ * @property {string} [message] Why the file did not load
+ * @property {TestResult[]} assertionResults
+ *
+ * @typedef {object} TestResult
+ * @property {string} status
+ * @property {string} [fullName]
+ * @property {string[]} [failureMessages]
+ * @property {{ adapter?: string }} [meta]
  */
 
 /**
@@ -43,7 +58,24 @@ export function summarise(runtime, adapter, outcome, report) {
     failed,
     skipped,
     status: statusText({ passed, failed, skipped, reported, outcome, report }),
+    failures: results.flatMap(failuresOf),
   };
+}
+
+/**
+ * @param {FileResult} file
+ * @returns {Failure[]}
+ */
+function failuresOf(file) {
+  const name = file.name ?? 'a file';
+  const failed = file.assertionResults.filter((test) => test.status === 'failed');
+  if (failed.length === 0 && file.status === 'failed') {
+    return [{ where: name, message: file.message ?? 'did not load' }];
+  }
+  return failed.map(({ fullName = 'a test', failureMessages = [] }) => ({
+    where: `${name}: ${fullName}`,
+    message: failureMessages.join('\n'),
+  }));
 }
 
 /** @param {{ passed: number, failed: number, skipped: number, reported: number, outcome: number | string, report: Report | undefined }} run */
@@ -63,7 +95,7 @@ function statusText({ passed, failed, skipped, reported, outcome, report }) {
  */
 export function notRun(runtime, reason, required) {
   const status = `not run: ${reason.replace(/\s+/g, ' ')}`;
-  return { runtime, adapter: '-', passed: 0, failed: required ? 1 : 0, skipped: 0, status };
+  return { runtime, adapter: '-', passed: 0, failed: required ? 1 : 0, skipped: 0, status, failures: [] };
 }
 
 /**
@@ -86,6 +118,28 @@ export function summaryTable(suites) {
         .trimEnd(),
     )
     .join('\n');
+}
+
+const FAILURES_MAX = 20;
+const MESSAGE_LINES_MAX = 6;
+
+/**
+ * What failed, so that the end of a long log says it: empty where nothing did.
+ *
+ * @param {readonly Suite[]} suites
+ * @param {string} [root] Folder that paths are told from
+ */
+export function failureList(suites, root = '') {
+  const all = suites.flatMap(({ runtime, failures }) => failures.map((failure) => ({ runtime, ...failure })));
+  const shown = all.slice(0, FAILURES_MAX).map(({ runtime, where, message }) => {
+    const lines = message.split('\n').filter((line) => line.trim() !== '');
+    const path = where.startsWith(`${root}/`) ? where.slice(root.length + 1) : where;
+    return [`${runtime}: ${path}`, ...lines.slice(0, MESSAGE_LINES_MAX).map((line) => `    ${line}`)].join(
+      '\n',
+    );
+  });
+  if (all.length > FAILURES_MAX) shown.push(`and ${all.length - FAILURES_MAX} more`);
+  return shown.join('\n');
 }
 
 /**

@@ -1,18 +1,20 @@
 /** How much a request wants in one step, and which amounts make sense. */
+import type { CacheLayout } from '../config/layout.ts';
 import { ConfigError, invariant } from '../errors.ts';
 import type { RequestId } from '../units.ts';
-import { NO_HIT, type CacheGroup, type CacheRequest, type PrefixHit } from './groups/group.ts';
+import { NO_HIT, type PrefixHit } from './coordinator.ts';
+import type { CacheRequest } from './groups/group.ts';
 
 export interface AllocateOptions {
-  /** First allocation only: what `lookup` gave. Its pages are touched and become the start of the table. */
+  /** First allocation only: what `lookup` gave. Its pages are touched and become the start of the tables. */
   readonly hit?: PrefixHit;
-  /** First allocation only: tokens behind the hit that a load will bring, a multiple of the page size. */
+  /** First allocation only: tokens behind the hit that a load will bring. They end where a hit could end. */
   readonly externalTokens?: number;
   /** Tokens computed before this step; 0 at the first allocation, which adds hit and external itself. */
   readonly computedTokens: number;
   /** Tokens to compute in this step, unverified drafts included. 0 only with external tokens. */
   readonly newTokens: number;
-  /** Room for tokens beyond the new ones. It is allocated, and never published. */
+  /** Room for tokens beyond the new ones. It is allocated, and never published. Recurrent groups need none. */
   readonly lookaheadTokens?: number;
   /** The request can never get longer than this; lookahead past it needs no room. */
   readonly tokensMax?: number;
@@ -20,10 +22,19 @@ export interface AllocateOptions {
   readonly publish?: boolean;
   /** Pages that must stay free for others. */
   readonly reservedPages?: number;
+  /** Tokens among the computed ones whose steps are dispatched and not processed: they may still read any page. */
+  readonly inFlightTokens?: number;
+  /** Keep the configured watermark free as well: for a waiting request that joins running ones. */
+  readonly useWatermark?: boolean;
+  /**
+   * Refuse unless the whole request would fit at once: its length, and how many tokens can be in flight, which is what
+   * a window adds to its own span.
+   */
+  readonly fullSequence?: { readonly tokens: number; readonly inFlightTokens: number };
 }
 
 /** Throws `ConfigError` for amounts that fit no request. */
-export function requireAmounts(request: CacheRequest, options: AllocateOptions, tokensPerPage: number): void {
+export function requireAmounts(request: CacheRequest, options: AllocateOptions, layout: CacheLayout): void {
   const { hit = NO_HIT, externalTokens = 0, computedTokens, newTokens } = options;
   const { id, sequence } = request;
   requireCount('computedTokens', computedTokens, id);
@@ -32,40 +43,47 @@ export function requireAmounts(request: CacheRequest, options: AllocateOptions, 
   requireCount('lookaheadTokens', options.lookaheadTokens ?? 0, id);
   requireCount('tokensMax', options.tokensMax ?? 0, id);
   requireCount('reservedPages', options.reservedPages ?? 0, id);
+  requireCount('inFlightTokens', options.inFlightTokens ?? 0, id);
   if (newTokens === 0 && externalTokens === 0) {
     throw new ConfigError(
       `request ${id}: neither new nor external tokens; allocate only for a step with work`,
     );
   }
-  if (externalTokens % tokensPerPage !== 0 || hit.tokens + externalTokens > sequence.length) {
+  if (externalTokens === 0) return;
+  const end = hit.tokens + externalTokens;
+  if (end % layout.hitTokens !== 0 || end > sequence.length || hit.tokens % layout.unitTokens !== 0) {
     throw new ConfigError(
       `request ${id}: ${externalTokens} external tokens behind ${hit.tokens}; take a multiple of ` +
-        `${tokensPerPage}, within the ${sequence.length} tokens of the request`,
+        `${layout.hitTokens}, within the ${sequence.length} tokens of the request, behind a hit of whole pages`,
     );
   }
 }
 
-/** Throws `InvariantError` for an allocation that does not fit where the request's table and its hit stand. */
-export function requirePlace(request: CacheRequest, options: AllocateOptions, group: CacheGroup): void {
+/** Throws `InvariantError` for an allocation that does not fit what the request holds and what the cache still has. */
+export function requirePlace(
+  { id }: CacheRequest,
+  options: AllocateOptions,
+  held: { readonly isFirst: boolean; readonly tokens: number; readonly isHitValid: boolean },
+): void {
   const { hit = NO_HIT, externalTokens = 0, computedTokens } = options;
-  const { id } = request;
-  if (!group.has(id)) {
+  if (held.isFirst) {
     invariant(
       computedTokens === 0,
       `request ${id} holds no pages and cannot have ${computedTokens} computed tokens`,
     );
-    group.requireHit(request, hit);
+    invariant(
+      held.isHitValid,
+      `request ${id}: its hit of ${hit.tokens} tokens is not what the cache holds; look up again before allocating`,
+    );
     return;
   }
   invariant(
     hit.tokens === 0 && externalTokens === 0,
     `request ${id} holds pages already; a hit or a load belongs to its first allocation`,
   );
-  const held = group.pageTable(id).length;
-  const needed = group.pagesNeeded(computedTokens);
   invariant(
-    needed <= held,
-    `request ${id}: ${computedTokens} computed tokens need ${needed} pages, it holds ${held}`,
+    computedTokens <= held.tokens,
+    `request ${id}: ${computedTokens} computed tokens, but it holds pages for ${held.tokens} only`,
   );
 }
 

@@ -1,30 +1,52 @@
 /**
- * Who owns which page. The manager admits, extends and frees requests over one pool of pages, finds prompts that
- * begin alike, and lists the pages to zero. Pure and synchronous: it knows page ids, never bytes.
+ * Who owns which page. The manager admits, extends, forks and frees requests over one pool of pages that several groups
+ * of layers share, finds prompts that begin alike, and lists the pages to zero and to copy. Pure and synchronous: it
+ * knows page ids, never bytes.
  *
- * Regions of a request's table in the step that admits it:
+ * Regions of a request's tables in the step that admits it:
  *
  *   | hit: found on the device | external: a load brings them | new: computed in this step | lookahead |
  *   touched                    allocated, and listed for zeroing ---------------------------------------
  */
 import type { CacheConfig } from '../config.ts';
+import { resolveLayout, type CacheLayout } from '../config/layout.ts';
 import { ConfigError, invariant } from '../errors.ts';
-import { groupId, NULL_PAGE, pageId, type PageId, type PrefixKey, type RequestId } from '../units.ts';
+import {
+  groupId,
+  NULL_PAGE,
+  pageId,
+  type GroupId,
+  type PageId,
+  type PrefixKey,
+  type RequestId,
+} from '../units.ts';
+import { requireAmounts, requireCount, requirePlace, type AllocateOptions } from './allocate-options.ts';
+import { Coordinator, NO_HIT, type PrefixHit } from './coordinator.ts';
 import type { CacheEventHandler } from './events.ts';
-import { requireAmounts, requirePlace, requireCount, type AllocateOptions } from './allocate-options.ts';
-import { FullAttentionGroup } from './groups/full-attention.ts';
-import { NO_HIT, type CacheGroup, type CacheRequest, type PrefixHit } from './groups/group.ts';
+import { createGroup } from './groups/create-group.ts';
+import { floorTo } from './groups/full-attention.ts';
+import type { Amounts, CacheGroup, CacheRequest, PublishLimits } from './groups/group.ts';
+import { AlignedRecurrentGroup, type AnnouncedTail } from './groups/recurrent.ts';
+import { PageCopies, type PageCopyBatch } from './page-copies.ts';
 import { PagePool } from './page-pool.ts';
+import { unreachablePages } from './reachability.ts';
 import type { TokenSequence } from './token-sequence.ts';
 import { ZeroList } from './zero-list.ts';
 
 export type { AllocateOptions } from './allocate-options.ts';
-export type { CacheRequest, PrefixHit } from './groups/group.ts';
+export type { PrefixHit } from './coordinator.ts';
+export type { CacheRequest } from './groups/group.ts';
+export type { PageCopy, PageCopyBatch } from './page-copies.ts';
 
 export interface CacheManagerOptions {
   readonly onEvent?: CacheEventHandler;
   /** A pool of `config.pages` pages to use instead of a new one. Its own events go where it was told. */
   readonly pool?: PagePool;
+  /**
+   * Whether states inside a page are announced (`takeAnnouncedTails`) and held until their request is freed, for
+   * somebody who stores them. Default: false.
+   */
+  readonly announceTails?: boolean;
 }
 
 export interface CacheStatistics {
@@ -41,13 +63,41 @@ export interface CacheStatistics {
   readonly pagesZeroed: number;
 }
 
+/** Pages of one group. */
+export interface GroupPages {
+  readonly group: GroupId;
+  readonly pages: readonly PageId[];
+}
+
+/** A state inside a page that a connector may store: see `announceTails`. */
+export interface GroupTail extends AnnouncedTail {
+  readonly group: GroupId;
+}
+
+/** By group, in the order of the layout. */
+export type PagesByGroup = readonly (readonly PageId[])[];
+
+/** What the manager remembers of a request that holds pages. */
+interface Held {
+  readonly promptTokens: number;
+  readonly sharedPrefixTokens: number;
+}
+
 export class CacheManager {
+  /** Sizes that follow from the configuration. */
+  readonly layout: CacheLayout;
   /** Pages that requests can hold: all but the null page. */
   readonly pageCountMax: number;
-  readonly #tokensPerPage: number;
+  readonly #config: CacheConfig;
   readonly #pool: PagePool;
-  readonly #group: CacheGroup;
-  readonly #zeroList: ZeroList | null;
+  readonly #groups: readonly CacheGroup[];
+  readonly #coordinator: Coordinator;
+  readonly #zeroLists: readonly (ZeroList | null)[];
+  readonly #copies: PageCopies;
+  /** Pages that got a key for what this step computes. Empty in layouts whose hits cannot depend on it. */
+  readonly #unwritten: Set<PageId>;
+  readonly #announced: GroupTail[] = [];
+  readonly #held = new Map<RequestId, Held>();
   readonly #onEvent: CacheEventHandler | undefined;
   /** Sequences that were admitted before, so that each counts once, however often it is preempted. */
   readonly #admitted = new WeakSet<TokenSequence>();
@@ -57,21 +107,32 @@ export class CacheManager {
   #readmittedHitTokens = 0;
 
   constructor(config: CacheConfig, options: CacheManagerOptions = {}) {
-    const { onEvent } = options;
+    const { onEvent, announceTails = false } = options;
+    this.#config = config;
     this.#onEvent = onEvent;
-    this.#pool =
-      options.pool ??
-      new PagePool(config.pages, { caching: config.prefixCaching, ...(onEvent && { onEvent }) });
+    this.layout = resolveLayout(config);
     this.pageCountMax = config.pages - 1;
-    this.#tokensPerPage = config.tokensPerPage;
-    // With one group all pages have one format: stale rows are ordinary numbers there, which masking disposes of.
-    this.#zeroList = config.zeroing === 'auto' ? null : new ZeroList(config.pages);
-    this.#group = new FullAttentionGroup({
-      id: groupId(0),
-      tokensPerPage: config.tokensPerPage,
-      pool: this.#pool,
-      zeroList: this.#zeroList,
-    });
+    const caching = config.prefixCaching;
+    this.#pool = options.pool ?? new PagePool(config.pages, { caching, ...(onEvent && { onEvent }) });
+    this.#copies = new PageCopies(this.#pool, onEvent);
+    this.#unwritten = new Set();
+    const hasRecurrent = this.layout.groups.some(({ kind }) => kind === 'recurrent');
+    this.#zeroLists = this.layout.groups.map(({ zeroed }) => (zeroed ? new ZeroList(config.pages) : null));
+    this.#groups = this.layout.groups.map((layout, index) =>
+      createGroup(
+        {
+          layout,
+          onEvent,
+          pool: this.#pool,
+          copies: this.#copies,
+          zeroList: this.#zeroLists[index],
+          unwritten:
+            this.layout.partialHits || (hasRecurrent && layout.kind === 'recurrent') ? this.#unwritten : null,
+        },
+        announceTails ? (tail) => this.#announced.push({ ...tail, group: layout.id }) : null,
+      ),
+    );
+    this.#coordinator = new Coordinator(this.layout, this.#groups, this.#pool);
   }
 
   /** Pages without a reference. Those that carry a key are among them. */
@@ -80,6 +141,8 @@ export class CacheManager {
   }
 
   get statistics(): CacheStatistics {
+    let pagesZeroed = 0;
+    for (const list of this.#zeroLists) pagesZeroed += list?.drainedCount ?? 0;
     return {
       queriedTokens: this.#queriedTokens,
       hitTokens: this.#hitTokens,
@@ -87,59 +150,75 @@ export class CacheManager {
       readmittedHitTokens: this.#readmittedHitTokens,
       pagesAllocated: this.#pool.allocatedCount,
       pagesEvicted: this.#pool.evictedCount,
-      pagesZeroed: this.#zeroList?.drainedCount ?? 0,
+      pagesZeroed,
     };
   }
 
-  /** Pages that hold this many tokens. */
-  pagesNeeded(tokens: number): number {
-    return this.#group.pagesNeeded(tokens);
+  /** Pages that a request of this length holds at most, over all groups, with nothing shared. */
+  pagesNeeded(tokens: number, encoderTokens = 0): number {
+    let pages = 0;
+    for (const group of this.#groups) {
+      pages += group.pagesNeeded(group.layout.kind === 'cross-attention' ? encoderTokens : tokens);
+    }
+    return pages;
+  }
+
+  /** Begins a scheduling pass: what earlier steps computed may be copied and continued from here on. */
+  beginStep(): void {
+    this.#unwritten.clear();
   }
 
   /**
-   * The longest run of full pages on the device that the prompt begins with. The last token is never part of it,
-   * since computing it is what gives the next one. Changes nothing, and holds nothing: allocate before anything else.
+   * The longest beginning of the prompt that every group can serve from cached pages. The last token is never part of
+   * it, since computing it is what gives the next one. Changes nothing, and holds nothing: allocate before anything
+   * else.
    */
   lookup(request: CacheRequest): PrefixHit {
     this.#requireSequence(request);
     if (!this.#pool.caching || request.sequence.length === 0) return NO_HIT;
-    return this.#group.findHit(request.sequence, request.sequence.length - 1);
+    return this.#coordinator.findHit(request.sequence, request.sequence.length - 1);
   }
 
   /**
-   * Room for the tokens of one step. Gives the pages added to the table, without those of the hit, or null if they do
-   * not fit: then nothing has changed. Full pages are published at once, before they are computed: attention layers
-   * write their rows before any later request of the step reads them. Work that is then cancelled must be `withdraw`n.
+   * Room for the tokens of one step. Gives the pages added to each group's table, without those of the hit, or null if
+   * they do not fit: then nothing has changed, but that windows have let go of what nobody reads any more. Full pages
+   * are published at once, before they are computed: attention layers write their rows before any later request of the
+   * step reads them. Work that is then cancelled must be `withdraw`n.
+   *
+   * Null as well for a hit that this very step makes and that cannot be used before it has run: a recurrent state, or
+   * a page that the hit ends inside, which would be copied too early. The next step can have it.
    *
    * Throws `ConfigError` for amounts that make no sense, `InvariantError` for a hit that is no longer cached and for
    * hit or external tokens of a request that has a table.
    */
-  allocate(request: CacheRequest, options: AllocateOptions): readonly PageId[] | null {
-    const { hit = NO_HIT, externalTokens = 0, newTokens, reservedPages = 0 } = options;
+  allocate(request: CacheRequest, options: AllocateOptions): PagesByGroup | null {
+    const { hit = NO_HIT, externalTokens = 0 } = options;
     this.#requireSequence(request);
-    requireAmounts(request, options, this.#tokensPerPage);
-    const isFirst = !this.#group.has(request.id);
-    requirePlace(request, options, this.#group);
-    const localTokens = options.computedTokens + hit.tokens;
-    const total = localTokens + externalTokens;
-    const lookahead = total + newTokens + (options.lookaheadTokens ?? 0);
-    const tokens = Math.max(total + newTokens, Math.min(lookahead, options.tokensMax ?? lookahead));
+    requireAmounts(request, options, this.layout);
+    const isFirst = !this.#held.has(request.id);
+    requirePlace(request, options, {
+      isFirst,
+      tokens: isFirst ? 0 : this.#tokensHeld(request.id),
+      isHitValid: hit.tokens === 0 || this.#isHitValid(request, hit),
+    });
+    const amounts = amountsOf(options);
+    if (!isFirst) this.#trim(request.id, Math.max(0, amounts.total - (options.inFlightTokens ?? 0)));
+    if (!this.#fits(request, options, amounts)) return null;
 
-    const taken = this.#group.pagesToTake(request, tokens, hit);
-    // What takes no page cannot make a reservation worse, so it passes even where one is short already.
-    if (taken > Math.max(0, this.#pool.freeCount - reservedPages)) return null;
-
-    const added: PageId[] = [];
+    const added = this.#groups.map((): PageId[] => []);
     if (isFirst) {
       // Every hit is touched before anything is allocated: an allocation must not evict what was just found.
-      this.#group.install(request, hit);
-      this.#countAdmission(request.sequence, hit);
+      for (const [i, group] of this.#groups.entries()) group.install(request, amounts, pagesOf(hit, i));
+      this.#admit(request, hit);
+      if (externalTokens > 0) {
+        for (const [i, group] of this.#groups.entries()) group.extendExternal(request, amounts, added[i]);
+      }
     }
-    if (externalTokens > 0) this.#group.extend(request, total, added);
-    this.#group.extend(request, tokens, added);
+    for (const [i, group] of this.#groups.entries()) group.extend(request, amounts, added[i]);
+    this.#preserveTails(request, amounts, options.reservedPages ?? 0);
     // Drafts lie beyond the sequence's end and are not published: they may still be rejected.
     const { publish = true } = options;
-    if (publish) this.publish(request, Math.min(total + newTokens, request.sequence.length));
+    if (publish) this.publish(request, Math.min(amounts.main, request.sequence.length));
     return added;
   }
 
@@ -148,7 +227,14 @@ export class CacheManager {
    * Throws `InvariantError` when the request holds no pages or too few.
    */
   publish(request: CacheRequest, tokens: number): void {
-    if (this.#pool.caching) this.#group.publish(request, tokens);
+    if (!this.#pool.caching) return;
+    const held = this.#held.get(request.id);
+    invariant(held !== undefined, `request ${request.id} holds no pages; allocate before anything else`);
+    // What a drafter computed for the last tokens depends on tokens that it only guessed.
+    const finalTokens = Math.max(0, tokens - Math.max(0, this.#config.lookaheadTokens - 1));
+    for (const group of this.#groups) {
+      if (group.layout.cacheable) group.publish(request, this.#limitsOf(group, held, finalTokens));
+    }
   }
 
   /**
@@ -162,52 +248,123 @@ export class CacheManager {
    */
   withdraw(request: CacheRequest, fromToken: number): RequestId[] {
     requireCount('fromToken', fromToken, request.id);
-    const stripped = this.#group.withdraw(request, fromToken);
-    if (stripped.length === 0) return [];
-    return this.#group.holdersOf(new Set(stripped)).filter((id) => id !== request.id);
+    const holders = new Set<RequestId>();
+    for (const group of this.#groups) {
+      const stripped = group.withdraw(request.id, fromToken);
+      if (stripped.length > 0) for (const id of group.holdersOf(new Set(stripped))) holders.add(id);
+    }
+    holders.delete(request.id);
+    return [...holders];
   }
 
-  /** Gives a request's pages back, the tail to be evicted first. Nothing happens for an unknown request. */
+  /** Gives a request's pages back, group by group, each tail first. Nothing happens for an unknown request. */
   free(request: CacheRequest): void {
-    const pages = this.#group.free(request.id);
-    // Nobody reads them now, and whoever claims one in this step lists it again.
-    if (this.#zeroList)
-      for (const page of pages) if (this.#pool.refCount(page) === 0) this.#zeroList.remove(page);
+    for (const [i, group] of this.#groups.entries()) this.#unlist(i, group.free(request.id));
+    this.#held.delete(request.id);
   }
 
-  /** The request's pages, empty if it holds none. A live view, which grows with the table: copy it to keep it. */
-  pageTable(id: RequestId): readonly PageId[] {
-    return this.#group.pageTable(id);
+  /**
+   * Gives `child` the first `computedTokens` tokens of `parent`, for parallel samples and beams: full pages are shared,
+   * what both would go on writing to is copied. Both continue independently. False, with nothing changed, if there are
+   * too few pages for the copies.
+   *
+   * Throws `ConfigError` if the child's tokens differ from the parent's up to there, `InvariantError` for a parent
+   * without pages for them and a child that has some.
+   */
+  fork(parent: CacheRequest, child: CacheRequest, computedTokens: number): boolean {
+    this.#requireSequence(child);
+    requireCount('computedTokens', computedTokens, child.id);
+    const held = this.#held.get(parent.id);
+    invariant(held !== undefined, `request ${parent.id} holds no pages; fork a request that has run`);
+    invariant(!this.#held.has(child.id), `request ${child.id} holds pages already; fork into a new request`);
+    invariant(
+      computedTokens <= this.#tokensHeld(parent.id),
+      `request ${parent.id} holds pages for ${this.#tokensHeld(parent.id)} tokens and cannot share ${computedTokens}`,
+    );
+    requireSameTokens(parent, child, computedTokens);
+    let needed = 0;
+    for (const group of this.#groups) needed += group.pagesToFork(parent.id, computedTokens);
+    if (needed > this.#pool.freeCount) return false;
+    for (const group of this.#groups) group.fork(parent.id, child, computedTokens);
+    this.#held.set(child.id, { ...held, promptTokens: child.promptTokens ?? held.promptTokens });
+    return true;
   }
 
-  /** Leading pages of this request that all requests with pages share. */
-  commonPrefixPages(id: RequestId): number {
-    return this.#group.commonPrefixPages(id);
+  /** The request's pages in a group, empty if it holds none. A live view with null pages in it: copy it to keep it. */
+  pageTable(id: RequestId, group: GroupId = groupId(0)): readonly PageId[] {
+    return this.#group(group).pageTable(id);
   }
 
-  /** Pages allocated since the last call and still held, in the order of allocation. Call it once a step. */
-  takeNewPageIdsToZero(): PageId[] {
-    const pages = this.#zeroList?.drain() ?? [];
-    if (pages.length > 0) this.#onEvent?.({ type: 'zeroed', pages });
-    return pages;
+  /** The pages of the first `tokens` tokens by group. States stand where they stand, so recurrent groups are whole. */
+  pagesForTokens(id: RequestId, tokens: number): PageId[][] {
+    return this.#groups.map((group) => {
+      const { layout } = group;
+      const pages = group.pageTable(id);
+      const isPaged =
+        layout.kind !== 'recurrent' && layout.kind !== 'ring' && layout.kind !== 'cross-attention';
+      return pages.slice(0, isPaged ? Math.ceil(tokens / layout.tokensPerPage) : pages.length);
+    });
   }
 
-  /** What `takeNewPageIdsToZero` would give now; the list stays. */
-  pendingPageIdsToZero(): PageId[] {
-    return this.#zeroList?.pending() ?? [];
+  /** Tokens that every group has under a key: what another request with this prompt could find at most. */
+  cachedTokens(id: RequestId): number {
+    let tokens = Infinity;
+    for (const group of this.#groups) {
+      if (!group.layout.cacheable) continue;
+      let keyed = 0;
+      for (const page of group.pageTable(id)) {
+        if (page !== NULL_PAGE) keyed = Math.max(keyed, this.#pool.keyedTokens(page) ?? 0);
+      }
+      tokens = Math.min(tokens, keyed);
+    }
+    return tokens === Infinity ? 0 : tokens;
+  }
+
+  /** By group: leading pages of this request that all requests with pages share. Only full attention has any. */
+  commonPrefixPages(id: RequestId): number[] {
+    return this.#groups.map((group) => group.commonPrefixPages(id));
+  }
+
+  /** Pages allocated since the last call and still held, by group in the order of allocation. Call it once a step. */
+  takeNewPageIdsToZero(): GroupPages[] {
+    const lists = this.#listed((list) => list.drain());
+    for (const { group, pages } of lists) this.#onEvent?.({ type: 'zeroed', group, pages });
+    return lists;
+  }
+
+  /** What `takeNewPageIdsToZero` would give now; the lists stay. */
+  pendingPageIdsToZero(): GroupPages[] {
+    return this.#listed((list) => list.pending());
   }
 
   /**
    * Takes pages off the pending list that a load of this very step overwrites in full. It cannot recall a zeroing
    * that an earlier step has sent: the load must be ordered behind that one.
    */
-  exemptFromZeroing(pages: Iterable<PageId>): void {
-    if (this.#zeroList) for (const page of pages) this.#zeroList.remove(page);
+  exemptFromZeroing(pages: PagesByGroup): void {
+    for (const [i, list] of this.#zeroLists.entries())
+      if (list) for (const page of pages[i]) list.remove(page);
   }
 
   /** Lists pages again, when the load that was to overwrite them failed. Free ones are left to their next owner. */
-  relistForZeroing(pages: Iterable<PageId>): void {
-    if (this.#zeroList) for (const page of pages) if (this.#pool.refCount(page) > 0) this.#zeroList.add(page);
+  relistForZeroing(pages: PagesByGroup): void {
+    for (const [i, list] of this.#zeroLists.entries()) {
+      if (list) for (const page of pages[i]) if (this.#pool.refCount(page) > 0) list.add(page);
+    }
+  }
+
+  /** Copies listed since the last call. Their ends stay held until the batch is released, after the step has run. */
+  takePageCopies(): PageCopyBatch {
+    return this.#copies.take();
+  }
+
+  releasePageCopies(batch: PageCopyBatch): void {
+    this.#copies.release(batch);
+  }
+
+  /** States inside a page that got a page of their own since the last call. Only with `announceTails`. */
+  takeAnnouncedTails(): GroupTail[] {
+    return this.#announced.splice(0);
   }
 
   /** Forgets every prefix key, if no request holds a page: true. Otherwise false, and nothing changes. */
@@ -220,33 +377,143 @@ export class CacheManager {
     return this.#pool.freeOrder();
   }
 
-  /** Tables that hold this page. */
+  /** Tables and copies that hold this page. */
   refCount(page: PageId): number {
     return this.#pool.refCount(page);
   }
 
+  /** The page's first key, or null. */
   keyOf(page: PageId): PrefixKey | null {
     return this.#pool.keyOf(page);
   }
 
-  /** Throws `InvariantError` if pool, tables and zero list do not fit together. */
+  /** Tokens that the page's first key stands for, or null. */
+  keyedTokens(page: PageId): number | null {
+    return this.#pool.keyedTokens(page);
+  }
+
+  /** Throws `InvariantError` if pool, tables, copies and zero lists do not fit together. */
   checkIntegrity(): void {
     this.#pool.checkIntegrity();
     const references = new Int32Array(this.#pool.pages);
-    this.#group.checkIntegrity(references);
+    const groupOfPage = new Map<PageId, GroupId>();
+    for (const group of this.#groups) {
+      const before = references.slice();
+      group.checkIntegrity(references);
+      for (let i = NULL_PAGE + 1; i < references.length; i++) {
+        if (references[i] === before[i]) continue;
+        invariant(
+          !groupOfPage.has(pageId(i)),
+          `page ${i} is held in groups ${groupOfPage.get(pageId(i))} and ${group.layout.id}`,
+        );
+        groupOfPage.set(pageId(i), group.layout.id);
+      }
+    }
+    this.#copies.countReferences(references);
     for (let i = NULL_PAGE + 1; i < references.length; i++) {
       const counted = this.#pool.refCount(pageId(i));
       invariant(
         counted === references[i],
-        `page ${i}: ${counted} references, ${references[i]} places in tables`,
+        `page ${i}: ${counted} references, ${references[i]} places in tables and copies`,
       );
     }
-    for (const page of this.pendingPageIdsToZero()) {
-      invariant(this.#pool.refCount(page) > 0, `page ${page} is listed for zeroing and nobody holds it`);
+    for (const { group, pages } of this.pendingPageIdsToZero()) {
+      for (const page of pages) {
+        invariant(page !== NULL_PAGE, `the null page is listed for zeroing in group ${group}`);
+        invariant(this.#pool.refCount(page) > 0, `page ${page} is listed for zeroing and nobody holds it`);
+        const owner = groupOfPage.get(page);
+        invariant(
+          owner === undefined || owner === group,
+          `page ${page} is listed for zeroing in group ${group}, and group ${owner} holds it`,
+        );
+      }
+    }
+    for (const group of this.#groups) {
+      for (const id of this.#held.keys()) {
+        invariant(group.has(id), `request ${id} holds pages, but none in group ${group.layout.id}`);
+      }
     }
   }
 
-  #countAdmission(sequence: TokenSequence, hit: PrefixHit): void {
+  /** Nothing of these fits: the pages, those reserved for others, the watermark, or the request as a whole. */
+  #fits(request: CacheRequest, options: AllocateOptions, amounts: Amounts): boolean {
+    const { hit = NO_HIT, reservedPages = 0, useWatermark = false, fullSequence } = options;
+    const watermark = useWatermark ? Math.floor(this.#config.watermark * this.#config.pages) : 0;
+    if (fullSequence) {
+      let whole = 0;
+      for (const group of this.#groups) {
+        const isCross = group.layout.kind === 'cross-attention';
+        const tokens = isCross ? (request.encoderTokens ?? 0) : fullSequence.tokens;
+        whole += group.pagesNeeded(tokens, fullSequence.inFlightTokens);
+      }
+      if (whole + watermark > this.#pool.freeCount) return false;
+    }
+    if (this.#isUnwritten(hit)) return false;
+    let taken = 0;
+    for (const [i, group] of this.#groups.entries())
+      taken += group.pagesToTake(request, amounts, pagesOf(hit, i));
+    // What takes no page cannot make a reservation worse, so it passes even where one is short already.
+    return taken <= Math.max(0, this.#pool.freeCount - reservedPages - watermark);
+  }
+
+  /** True if the hit continues or copies from a page that only this step fills. */
+  #isUnwritten(hit: PrefixHit): boolean {
+    if (this.#unwritten.size === 0 || hit.tokens === 0) return false;
+    return this.#groups.some(({ layout }, i) => {
+      const pages = pagesOf(hit, i);
+      const depends = layout.kind === 'recurrent' || hit.tokens % layout.tokensPerPage !== 0;
+      return depends && pages.length > 0 && this.#unwritten.has(pages[pages.length - 1]);
+    });
+  }
+
+  #isHitValid({ sequence }: CacheRequest, hit: PrefixHit): boolean {
+    return hit.tokens < sequence.length && this.#coordinator.isValid(sequence, hit);
+  }
+
+  #trim(id: RequestId, processedTokens: number): void {
+    for (const [i, group] of this.#groups.entries()) this.#unlist(i, group.trim(id, processedTokens));
+  }
+
+  /** Nobody reads these pages now, and whoever claims one lists it again. */
+  #unlist(index: number, pages: readonly PageId[]): void {
+    const list = this.#zeroLists[index];
+    if (list) for (const page of pages) if (this.#pool.refCount(page) === 0) list.remove(page);
+  }
+
+  #preserveTails(request: CacheRequest, amounts: Amounts, reservedPages: number): void {
+    if (!this.layout.partialHits) return;
+    for (const group of this.#groups) {
+      if (group instanceof AlignedRecurrentGroup) {
+        group.preserveTail(request, amounts, this.#pool.freeCount - reservedPages);
+      }
+    }
+  }
+
+  #limitsOf(group: CacheGroup, held: Held, finalTokens: number): PublishLimits {
+    const { unitTokens, hitTokens, hashTokens, partialHits, groups } = this.layout;
+    const { layout } = group;
+    const replayed = floorTo(Math.max(0, held.promptTokens - 1), hitTokens);
+    const retention = this.#config.retentionTokens;
+    const masked = unreachablePages(layout, {
+      interval: retention ?? (layout.kind === 'recurrent' ? null : unitTokens),
+      extra: [replayed, held.sharedPrefixTokens],
+    });
+    let tokens = finalTokens;
+    if (groups.length > 1 && !partialHits) {
+      // Behind the last unit no hit can end, but a drafter's hit at it needs one page more.
+      tokens = floorTo(finalTokens, unitTokens);
+      if (layout.draft) tokens = Math.min(finalTokens, tokens + layout.tokensPerPage);
+    }
+    const tail = partialHits ? floorTo(held.promptTokens, hashTokens) : null;
+    return { tokens, finalTokens, tail, masked };
+  }
+
+  #admit(request: CacheRequest, hit: PrefixHit): void {
+    const { sequence } = request;
+    this.#held.set(request.id, {
+      promptTokens: request.promptTokens ?? sequence.length,
+      sharedPrefixTokens: hit.sharedPrefixTokens,
+    });
     if (!this.#pool.caching) return;
     if (this.#admitted.has(sequence)) {
       this.#readmittedTokens += sequence.length;
@@ -258,12 +525,64 @@ export class CacheManager {
     this.#hitTokens += hit.tokens;
   }
 
-  #requireSequence({ id, sequence }: CacheRequest): void {
-    if (sequence.tokensPerPage !== this.#tokensPerPage || sequence.group !== this.#group.id) {
-      throw new ConfigError(
-        `request ${id}: keys of group ${sequence.group} for pages of ${sequence.tokensPerPage} tokens; ` +
-          `this cache has group ${this.#group.id} and ${this.#tokensPerPage} tokens a page`,
-      );
+  #listed(read: (list: ZeroList) => PageId[]): GroupPages[] {
+    const lists: GroupPages[] = [];
+    for (const [i, list] of this.#zeroLists.entries()) {
+      const pages = list ? read(list) : [];
+      if (pages.length > 0) lists.push({ group: groupId(i), pages });
     }
+    return lists;
+  }
+
+  /** Tokens for which every paged group has positions. */
+  #tokensHeld(id: RequestId): number {
+    let tokens = Infinity;
+    for (const group of this.#groups) {
+      const { kind, tokensPerPage } = group.layout;
+      if (kind === 'ring' || kind === 'cross-attention') continue;
+      tokens = Math.min(tokens, group.pageTable(id).length * tokensPerPage);
+    }
+    return tokens;
+  }
+
+  #group(id: GroupId): CacheGroup {
+    const group = this.#groups[id] as CacheGroup | undefined;
+    if (group === undefined) {
+      throw new ConfigError(`there is no group ${id}; this cache has groups 0 to ${this.#groups.length - 1}`);
+    }
+    return group;
+  }
+
+  #requireSequence({ id, sequence }: CacheRequest): void {
+    if (sequence.unitTokens === this.layout.hashTokens) return;
+    throw new ConfigError(
+      `request ${id}: tokens hashed by ${sequence.unitTokens}; this cache hashes by ${this.layout.hashTokens}`,
+    );
+  }
+}
+
+function amountsOf(options: AllocateOptions): Amounts {
+  const { hit = NO_HIT, externalTokens = 0, computedTokens, newTokens, lookaheadTokens = 0 } = options;
+  const local = computedTokens + hit.tokens;
+  const total = local + externalTokens;
+  const main = total + newTokens;
+  const ahead = main + lookaheadTokens;
+  return { local, total, main, need: Math.max(main, Math.min(ahead, options.tokensMax ?? ahead)) };
+}
+
+function pagesOf(hit: PrefixHit, group: number): readonly PageId[] {
+  return hit.tokens === 0 ? NO_PAGES : hit.pages[group];
+}
+
+const NO_PAGES: readonly PageId[] = Object.freeze([]);
+
+function requireSameTokens(parent: CacheRequest, child: CacheRequest, count: number): void {
+  const available = Math.min(parent.sequence.length, child.sequence.length);
+  const [a, b] = [parent, child].map(({ sequence }) => sequence.tokens(Math.min(count, available)));
+  const differs = count > available || a.some((token, i) => token !== b[i]);
+  if (differs) {
+    throw new ConfigError(
+      `request ${child.id} does not begin with the ${count} tokens of ${parent.id} that it is to share`,
+    );
   }
 }

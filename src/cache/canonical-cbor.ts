@@ -69,19 +69,17 @@ function encodeText(text: string): Uint8Array {
 }
 
 /**
- * SHA-256 over the canonical CBOR of (parent hash, token list, extra). The salt, as a list of one text, is the extra
- * of the first page only, and reaches later ones through the chain; all other extras are null. The seed is the hash
- * of `seedText`.
+ * SHA-256 over the canonical CBOR of (parent hash, token list, extras or null). The salt is the last extra of the first
+ * unit, and reaches later ones through the chain. The seed is the hash of `seedText`.
  */
 export function createCborPrefixHasher(options: { salt?: string; seedText?: string } = {}): PrefixHasher {
   const { salt = '', seedText = 'vllm-none-hash' } = options;
   const seed = sha256(encodeCbor(seedText));
-  const extra = salt === '' ? null : [salt];
   return {
     seed,
-    hash(parent, tokens, out) {
-      const isFirstPage = seed.every((byte, i) => byte === parent[i]);
-      out.set(sha256(encodeCbor([parent, tokens, isFirstPage ? extra : null])));
+    hash(parent, tokens, out, extras = null) {
+      const isFirst = salt !== '' && seed.every((byte, i) => byte === parent[i]);
+      out.set(sha256(encodeCbor([parent, tokens, isFirst ? [...(extras ?? []), salt] : extras])));
     },
   };
 }

@@ -44,6 +44,11 @@ export class FreeQueue {
     return this.#size;
   }
 
+  /** Bytes of the links. */
+  get byteLength(): number {
+    return this.#next.byteLength + this.#previous.byteLength;
+  }
+
   has(page: PageId): boolean {
     return page < this.capacity && this.#next[page] !== UNLINKED;
   }
@@ -80,8 +85,20 @@ export class FreeQueue {
       Number.isInteger(count) && count >= 0 && count <= this.#size,
       `cannot take ${count} pages from a free queue of ${this.#size}; check its size first`,
     );
-    const pages: PageId[] = [];
-    for (let i = 0; i < count; i++) pages.push(this.pop());
+    const pages = new Array<PageId>(count);
+    const next = this.#next;
+    const previous = this.#previous;
+    let page = next[this.#front];
+    for (let i = 0; i < count; i++) {
+      pages[i] = page as PageId;
+      const following = next[page];
+      next[page] = UNLINKED;
+      previous[page] = UNLINKED;
+      page = following;
+    }
+    next[this.#front] = page;
+    previous[page] = this.#front;
+    this.#size -= count;
     return pages;
   }
 

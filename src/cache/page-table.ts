@@ -1,5 +1,8 @@
-/** The pages of one request in one group: page i holds tokens i * tokensPerPage and following. */
-import type { PageId, PrefixKey } from '../units.ts';
+/**
+ * The pages of one request in one group: position i holds tokens i * tokensPerPage and following. The null page stands
+ * where the group keeps nothing, or nothing any more.
+ */
+import { NULL_PAGE, type PageId } from '../units.ts';
 import type { PageOwner } from './events.ts';
 import type { TokenSequence } from './token-sequence.ts';
 
@@ -7,15 +10,17 @@ export class PageTable {
   readonly owner: PageOwner;
   readonly sequence: TokenSequence;
   readonly #pages: PageId[] = [];
-  /** The leading pages that have been published, or came with a key as a prefix hit. */
+  /** The leading positions that have been offered for publishing, or came with a key as a prefix hit. */
   publishedPages = 0;
+  /** Position of a page that a hit ends inside: others read it, so this request needs a copy before it writes. */
+  sharedTail: number | null = null;
 
   constructor(owner: PageOwner, sequence: TokenSequence) {
     this.owner = owner;
     this.sequence = sequence;
   }
 
-  /** A live view. It only grows, and stays as it is when the request is freed. */
+  /** A live view. It never gets shorter, and stays as it is when the request is freed. */
   get pages(): readonly PageId[] {
     return this.#pages;
   }
@@ -28,10 +33,15 @@ export class PageTable {
     for (const page of pages) this.#pages.push(page);
   }
 
-  /** Keys of full pages `start` to `end`. */
-  keys(start: number, end: number): PrefixKey[] {
-    const keys: PrefixKey[] = [];
-    for (let page = start; page < end; page++) keys.push(this.sequence.key(page));
-    return keys;
+  /** Null pages up to `length` positions. */
+  pad(length: number): void {
+    while (this.#pages.length < length) this.#pages.push(NULL_PAGE);
+  }
+
+  /** Puts another page at a position, and gives the one that stood there. */
+  replace(position: number, page: PageId): PageId {
+    const former = this.#pages[position];
+    this.#pages[position] = page;
+    return former;
   }
 }

@@ -4,18 +4,21 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { ConfigError } from '../errors.ts';
 import { groupId, type GroupId, type PrefixKey } from '../units.ts';
-import { createCborPrefixHasher } from './canonical-cbor.ts';
+import { createCborPrefixHasher, encodeCbor, type CborValue } from './canonical-cbor.ts';
 
 /** Bytes of a chained hash. */
 export const HASH_BYTES = 32;
 const GROUP_DIGITS = 8;
 
-/** Hashes the pages of a prompt one after the other, each onto the hash of all that comes before it. */
+/** Hashes the units of a prompt one after the other, each onto the hash of all that comes before it. */
 export interface PrefixHasher {
   /** Parent of the first page, 32 bytes. */
   readonly seed: Uint8Array;
-  /** Writes the 32-byte hash of one full page into `out`, which may be `parent`. */
-  hash(parent: Uint8Array, tokens: Uint32Array, out: Uint8Array): void;
+  /**
+   * Writes the 32-byte hash of one unit into `out`, which may be `parent`. `extras` is what tells the unit apart beside
+   * its tokens: see `unitExtras`.
+   */
+  hash(parent: Uint8Array, tokens: Uint32Array, out: Uint8Array, extras?: readonly CborValue[] | null): void;
 }
 
 export interface PrefixHasherOptions {
@@ -31,12 +34,12 @@ export interface PrefixHasherOptions {
 }
 
 /**
- * A hasher of SHA-256 strength. With the binary encoding one page is hashed as
+ * A hasher of SHA-256 strength. With the binary encoding one unit is hashed as
  *
- *   32 bytes of parent hash | each token as 4 bytes, least significant first
+ *   32 bytes of parent hash | each token as 4 bytes, least significant first | extras as canonical CBOR, if any
  *
- * which is unambiguous: both field sizes are fixed, so a message can be cut in one way only, and its length gives the
- * number of tokens. The seed is the hash of a fixed text, a zero byte and the salt's UTF-16 units, two bytes each.
+ * which is unambiguous: all units of a cache have the same number of tokens, so the first two fields have fixed sizes,
+ * and what is behind them is one CBOR list or nothing. The seed is the hash of a fixed text, a zero byte and the salt's UTF-16 units, two bytes each.
  * Units rather than UTF-8, so that no two strings have the same form, not even ill-formed ones. The salt comes last
  * and nothing follows it, so its length needs no field; it reaches every page through the chain.
  */
@@ -50,15 +53,22 @@ export function createPrefixHasher(options: PrefixHasherOptions = {}): PrefixHas
       `seedText ${JSON.stringify(seedText)} has no meaning without encoding 'cbor'; use salt`,
     );
   }
-  return { seed: binarySeed(salt), hash: hashPage };
+  return { seed: binarySeed(salt), hash: hashUnit };
 }
 
 /** True where the bytes of a `Uint32Array` are in the order of the encoding, so that they are hashed in place. */
 const LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-function hashPage(parent: Uint8Array, tokens: Uint32Array, out: Uint8Array): void {
+function hashUnit(
+  parent: Uint8Array,
+  tokens: Uint32Array,
+  out: Uint8Array,
+  extras: readonly CborValue[] | null = null,
+): void {
   const hash = sha256.create().update(parent);
-  hash.update(LITTLE_ENDIAN ? bytesOf(tokens) : bytesOf(tokens.map(swapBytes))).digestInto(out);
+  hash.update(LITTLE_ENDIAN ? bytesOf(tokens) : bytesOf(tokens.map(swapBytes)));
+  if (extras !== null) hash.update(encodeCbor(extras));
+  hash.digestInto(out);
 }
 
 function bytesOf(words: Uint32Array): Uint8Array {
@@ -84,6 +94,14 @@ function binarySeed(salt: string): Uint8Array {
 const HEX_DIGITS = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
 /** Scratch for one key: a string made at once from its codes takes a quarter of the time of one joined from pieces. */
 const codes: number[] = [];
+
+/** A hash as 8 words, as `TokenSequence.hashWords` gives them, in lower-case hex, and the group as 8 hex digits. */
+export function prefixKeyOf(words: Uint32Array, at: number, group: GroupId): PrefixKey {
+  const bytes = new Uint8Array(HASH_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < HASH_BYTES / 4; i++) view.setUint32(4 * i, words[at + i]);
+  return makePrefixKey(bytes, group);
+}
 
 /** The hash in lower-case hex, followed by the group as 8 hex digits. */
 export function makePrefixKey(hash: Uint8Array, group: GroupId): PrefixKey {

@@ -13,8 +13,11 @@ export interface OpenDevice {
 
 type WantedLimits = Pick<GPUSupportedLimits, 'maxBufferSize' | 'maxStorageBufferBindingSize'>;
 
+/** A configuration that says how large its pages are. */
+export type SizedConfig = EngineConfigInput & { readonly cache: { readonly pageBytes: number } };
+
 /** Throws `DeviceError` that says what was tried, what to install, and how to run without a device. */
-export async function openDevice(input: EngineConfigInput): Promise<OpenDevice> {
+export async function openDevice(input: SizedConfig): Promise<OpenDevice> {
   try {
     const { acquireAdapter } = await import('../runtime/acquire.ts');
     const { adapter, runtime, description, software } = await acquireAdapter();
@@ -35,7 +38,7 @@ export async function openDevice(input: EngineConfigInput): Promise<OpenDevice> 
 }
 
 /** Bytes of the largest buffer that the run wants, within the adapter's limits. Less than a default means nothing. */
-export function limitsFor({ cache, transfer }: EngineConfigInput, adapter: WantedLimits): WantedLimits {
+export function limitsFor({ cache, transfer }: SizedConfig, adapter: WantedLimits): WantedLimits {
   const pool = cache.pages * cache.pageBytes;
   const largest = Math.max(pool, transfer?.stagingBytes ?? 0, transfer?.overflowBytes ?? 0);
   return {

@@ -1,10 +1,10 @@
 /** The options of `pagefence replay`: how they are spelt, what they are without being given, and how they fit. */
 import { totalmem } from 'node:os';
 import { Command, Option } from 'commander';
-import type { EngineConfigInput } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { REPLAY_POLICIES, type ReplayPolicy } from '../trace/policy-replay.ts';
 import { WORD_BYTES } from '../units.ts';
+import type { SizedConfig } from './device.ts';
 import { formatBytes } from './format.ts';
 import { bytes, count, countOr, list, oneOf } from './numbers.ts';
 
@@ -179,7 +179,7 @@ export function requireFitting(command: Command, options: ReplayCliOptions): voi
 export function engineConfigOf(
   options: ReplayCliOptions,
   trace: { tokensPerPage: number; bundled: boolean },
-): EngineConfigInput {
+): SizedConfig {
   const { pageBytes, stagingBytes = Math.max(STAGING_BYTES, pageBytes) } = options;
   if (stagingBytes < pageBytes) {
     throw new ConfigError(

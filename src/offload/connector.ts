@@ -1,4 +1,5 @@
 /** Decides what moves between pages and host slots, and which pending stores must read before a step writes. */
+import { pageKey } from './page-keys.ts';
 import type { OffloadConfig } from '../config.ts';
 import { ConfigError, invariant } from '../errors.ts';
 import type {
@@ -112,7 +113,7 @@ export class OffloadConnector implements Connector {
     const end = Math.floor((sequence.length - 1) / this.#tokensPerPage);
     if (start >= end) return 0;
     if (this.#recency === 'on-lookup') this.manager.touch(keysOf(request, 0, end));
-    const { pages, pending } = scanForward((page) => this.manager.lookup(sequence.key(page)), start, end);
+    const { pages, pending } = scanForward((page) => this.manager.lookup(pageKey(sequence, page)), start, end);
     if (pending) return 'ask again';
     // Once the other request's load ends, the key is a hit on the device and costs no transfer.
     if (keysOf(request, start, start + pages).some((key) => loading.has(key))) return 'ask again';

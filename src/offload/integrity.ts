@@ -91,7 +91,7 @@ function checkRequest({ jobs }: ConnectorTables, state: RequestState): void {
     `request ${request.id}: a load is in flight with ${kinds.length - 1} other jobs`,
   );
   invariant(
-    cursor >= 0 && cursor <= request.sequence.pageCount,
-    `request ${request.id}: cursor ${cursor} is not within its ${request.sequence.pageCount} full pages`,
+    cursor >= 0 && cursor <= request.sequence.unitCount,
+    `request ${request.id}: cursor ${cursor} is not within its ${request.sequence.unitCount} full pages`,
   );
 }

@@ -1,4 +1,5 @@
 /** Makes transfer jobs, and carries what they change into the host tier when they end. */
+import { pageKey } from './page-keys.ts';
 import { InvariantError, invariant } from '../errors.ts';
 import type { Request } from '../schedule/request.ts';
 import type { JobId, PageId, PrefixKey, RequestId, SlotId } from '../units.ts';
@@ -30,7 +31,7 @@ export interface TransfersOptions {
 /** Keys of pages `start` to `end` of a request. */
 export function keysOf(request: Request, start: number, end: number): PrefixKey[] {
   const keys: PrefixKey[] = [];
-  for (let page = start; page < end; page += 1) keys.push(request.sequence.key(page));
+  for (let page = start; page < end; page += 1) keys.push(pageKey(request.sequence, page));
   return keys;
 }
 
@@ -88,7 +89,7 @@ export class Transfers {
     const { request, cursor } = state;
     const end = Math.min(
       Math.floor(computedTokens / tokensPerPage),
-      request.sequence.pageCount,
+      request.sequence.unitCount,
       pages.length,
     );
     // While a transfer from before a reset may still land in its slot, no slot is given out.

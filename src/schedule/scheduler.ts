@@ -60,6 +60,7 @@ export class Scheduler {
   /** One schedule pass. Publishes the keys of the pages that it schedules; the caller must then run the step. */
   schedule(step: number): SchedulerOutput {
     const pass = new Pass(this.config.maxTokensPerStep);
+    this.cache.beginStep();
     this.scheduleRunning(pass);
     if (pass.preempted.length === 0) {
       const room = this.startLoaded(pass);
@@ -70,7 +71,7 @@ export class Scheduler {
       step,
       scheduled: pass.scheduled,
       preempted: pass.preempted,
-      newPageIdsToZero: this.cache.takeNewPageIdsToZero(),
+      newPageIdsToZero: this.cache.takeNewPageIdsToZero().flatMap(({ pages }) => pages),
     };
   }
 
@@ -101,7 +102,7 @@ export class Scheduler {
           this.cache.publish(request, request.computedTokens);
         } else {
           const firstBad = this.cache.pagesNeeded(load.localTokens);
-          this.cache.relistForZeroing(this.cache.pageTable(id).slice(firstBad));
+          this.cache.relistForZeroing([this.cache.pageTable(id).slice(firstBad)]);
         }
         request.status = 'loaded';
         this.queues.loaded.push(request);

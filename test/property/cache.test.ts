@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PageOwner } from '../../src/cache/events.ts';
 import { PagePool, type Publication } from '../../src/cache/page-pool.ts';
-import type { PageId, PrefixKey } from '../../src/units.ts';
+import type { TokenSequence } from '../../src/cache/token-sequence.ts';
+import type { GroupId, PageId, PrefixKey } from '../../src/units.ts';
 import { OPERATIONS, REACHABLE, Run, type PoolMaker, type World } from '../unit/cache/support/run.ts';
 
 // Admission and growth come more often than what empties the pool again, so that pools run full.
@@ -42,8 +43,9 @@ class HeadFirstPool extends PagePool {
 /** Finds pages under keys that they have lost. */
 class ForgetfulPool extends PagePool {
   readonly #seen = new Map<PrefixKey, PageId>();
-  override lookup(key: PrefixKey): PageId | null {
-    const page = super.lookup(key);
+  override lookup(sequence: TokenSequence, tokens: number, group: GroupId): PageId | null {
+    const key = sequence.prefixKey(tokens, group);
+    const page = super.lookup(sequence, tokens, group);
     if (page !== null) this.#seen.set(key, page);
     return page ?? this.#seen.get(key) ?? null;
   }
@@ -59,10 +61,11 @@ class LooseHitPool extends PagePool {
 /** Leaves one page to a key: the one published last. */
 class DeduplicatingPool extends PagePool {
   override publish(publication: Publication): void {
-    for (const key of publication.keys) {
-      const earlier = this.lookup(key);
-      if (earlier !== null && this.refCount(earlier) > 0 && !publication.pages.includes(earlier))
-        this.withdrawKey(earlier);
+    const { owner, firstPage, pages, sequence, tokensPerPage } = publication;
+    for (let i = 0; i < pages.length; i++) {
+      const earlier = this.lookup(sequence, (firstPage + i + 1) * tokensPerPage, owner.group);
+      if (earlier !== null && this.refCount(earlier) > 0 && !pages.includes(earlier))
+        this.withdrawKeys(earlier);
     }
     super.publish(publication);
   }

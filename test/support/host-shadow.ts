@@ -1,4 +1,5 @@
 /** Knows what every host slot must hold, from the tokens of the requests alone, and says where one does not. */
+import { pageKey } from '../../src/offload/page-keys.ts';
 import type { Request } from '../../src/schedule/request.ts';
 import type { PrefixKey } from '../../src/units.ts';
 import { rowOfWord, witnessWord } from '../../src/witness/pattern.ts';
@@ -35,9 +36,9 @@ export class HostShadow {
   }
 
   private learnFrom({ sequence }: Request): void {
-    const { tokensPerPage, pageCount } = sequence;
+    const { unitTokens: tokensPerPage, unitCount: pageCount } = sequence;
     for (let page = 0; page < pageCount; page += 1) {
-      const key = sequence.key(page);
+      const key = pageKey(sequence, page);
       if (this.pages.has(key)) continue;
       const tokens = sequence.tokens().slice(page * tokensPerPage, (page + 1) * tokensPerPage);
       this.pages.set(key, { seed: sequence.pageSeeds(page + 1)[page], tokens });

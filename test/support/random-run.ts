@@ -32,7 +32,7 @@ export interface RandomRun {
   readonly wrongSlot: string | null;
 }
 
-export function randomConfig(random: Random): EngineConfigInput {
+export function randomConfig(random: Random) {
   const tokensPerPage = random.pick([1, 1, 2, 3, 4, 7]);
   const pageBytes = 4 * random.pick([1, 1, 2, 3, 5, 16]);
   return {
@@ -54,7 +54,7 @@ export function randomConfig(random: Random): EngineConfigInput {
       overflowBytes: pageBytes * random.pick([0, 1, 8, 64]),
       acknowledgementLag: random.pick([1, 2, 3, 6]),
     },
-  };
+  } satisfies EngineConfigInput;
 }
 
 /** Beginnings that several prompts share, so that there is something to hit. */

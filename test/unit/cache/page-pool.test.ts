@@ -1,19 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import type { CacheEvent } from '../../../src/cache/events.ts';
 import { PagePool } from '../../../src/cache/page-pool.ts';
+import { TokenSequence } from '../../../src/cache/token-sequence.ts';
 import { ConfigError, InvariantError } from '../../../src/errors.ts';
 import { groupId, NULL_PAGE, pageId, requestId, type PageId, type PrefixKey } from '../../../src/units.ts';
-import { pages, range } from './support/fixtures.ts';
+import { hasher, pages, range } from './support/fixtures.ts';
 
 const owner = { request: requestId('r'), group: groupId(0) };
-const key = (name: string): PrefixKey => `${name}00000000` as PrefixKey;
+/** A prompt of one page, another one for each name. */
+const prompt = (name: string): TokenSequence =>
+  new TokenSequence({ tokens: Array.from(name, (letter) => letter.charCodeAt(0)), unitTokens: 1, hasher });
+const key = (name: string): PrefixKey => prompt(name).prefixKey(name.length, owner.group);
 
 function pool(count: number, options: { caching?: boolean } = {}) {
   const events: CacheEvent[] = [];
   const made = new PagePool(count, { caching: true, onEvent: (event) => events.push(event), ...options });
   const publish = (page: PageId, name: string): void =>
-    made.publish({ owner, firstPage: 0, pages: [page], keys: [key(name)], parent: null });
-  return { pool: made, events, publish };
+    made.publish({ owner, firstPage: 0, pages: [page], sequence: prompt(name), tokensPerPage: name.length });
+  const lookup = (name: string): PageId | null => made.lookup(prompt(name), name.length, owner.group);
+  return { pool: made, events, publish, lookup };
 }
 
 describe('PagePool', () => {
@@ -82,41 +87,41 @@ describe('PagePool', () => {
   });
 
   it('without caching keys mean nothing and all freed pages go to the front', () => {
-    const { pool: plain, events, publish } = pool(5, { caching: false });
+    const { pool: plain, events, publish, lookup } = pool(5, { caching: false });
     plain.allocate(3);
     publish(pageId(1), 'a');
-    expect(plain.lookup(key('a'))).toBeNull();
+    expect(lookup('a')).toBeNull();
     plain.free(pages(3, 2, 1));
     expect(plain.freeOrder()).toEqual([3, 2, 1, 4]);
     expect(events.map(({ type }) => type)).toEqual(['allocated', 'freed']);
   });
 
   it('several pages may carry one key; the one published first is found until it loses it', () => {
-    const { pool: some, publish } = pool(8);
+    const { pool: some, publish, lookup } = pool(8);
     some.allocate(4);
     for (const id of pages(3, 1, 2)) publish(id, 'same');
-    expect([some.lookup(key('same')), some.keyCount]).toEqual([3, 1]);
-    some.withdrawKey(pageId(3));
-    expect(some.lookup(key('same'))).toBe(1);
-    some.withdrawKey(pageId(2));
-    expect(some.lookup(key('same'))).toBe(1);
+    expect([lookup('same'), some.keyCount]).toEqual([3, 1]);
+    some.withdrawKeys(pageId(3));
+    expect(lookup('same')).toBe(1);
+    some.withdrawKeys(pageId(2));
+    expect(lookup('same')).toBe(1);
     some.checkIntegrity();
-    some.withdrawKey(pageId(1));
-    expect([some.lookup(key('same')), some.keyCount]).toEqual([null, 0]);
-    expect(some.withdrawKey(pageId(1))).toBe(false);
+    some.withdrawKeys(pageId(1));
+    expect([lookup('same'), some.keyCount]).toEqual([null, 0]);
+    expect(some.withdrawKeys(pageId(1))).toBe(false);
     some.checkIntegrity();
   });
 
   it('an allocation strips the key of the page it takes, and only this evicts', () => {
-    const { pool: two, events, publish } = pool(3);
+    const { pool: two, events, publish, lookup } = pool(3);
     two.allocate(1);
     publish(pageId(1), 'a');
     two.free(pages(1));
-    expect(two.lookup(key('a'))).toBe(1);
+    expect(lookup('a')).toBe(1);
     expect(two.allocate(1)).toEqual([2]);
-    expect([two.lookup(key('a')), two.evictedCount]).toEqual([1, 0]);
+    expect([lookup('a'), two.evictedCount]).toEqual([1, 0]);
     expect(two.allocate(1)).toEqual([1]);
-    expect([two.lookup(key('a')), two.evictedCount, two.allocatedCount]).toEqual([null, 1, 3]);
+    expect([lookup('a'), two.evictedCount, two.allocatedCount]).toEqual([null, 1, 3]);
     expect(events.at(-2)).toEqual({ type: 'removed', page: 1, key: key('a'), reason: 'evicted' });
   });
 
@@ -141,10 +146,10 @@ describe('PagePool', () => {
         owner,
         firstPage: 0,
         pages: [pageId(2), second],
-        keys: [key('x'), key('y')],
-        parent: null,
+        sequence: prompt('xy'),
+        tokensPerPage: 1,
       });
-    for (const wrong of pages(0, 1, 3)) expect(() => publishBoth(wrong)).toThrow(InvariantError);
+    for (const wrong of pages(1, 3)) expect(() => publishBoth(wrong)).toThrow(InvariantError);
     expect(some.keyOf(pageId(2))).toBeNull();
     some.checkIntegrity();
   });
@@ -154,7 +159,7 @@ describe('PagePool', () => {
     some.allocate(1);
     publish(pageId(1), 'a');
     some.free(pages(1));
-    expect(() => some.withdrawKey(pageId(1))).toThrow(/page 1 is free/);
+    expect(() => some.withdrawKeys(pageId(1))).toThrow(/page 1 is free/);
   });
 
   it('scenario 39: the null page is never handed out, freed, counted or keyed', () => {

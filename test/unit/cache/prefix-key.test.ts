@@ -5,7 +5,7 @@ import { createPrefixHasher, groupOfKey, hashLow64, makePrefixKey } from '../../
 import { TokenSequence } from '../../../src/cache/token-sequence.ts';
 import { ConfigError } from '../../../src/errors.ts';
 import { groupId, type PrefixKey } from '../../../src/units.ts';
-import { range } from './support/fixtures.ts';
+import { keyAt, range } from './support/fixtures.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -15,8 +15,12 @@ function chain(
   tokensPerPage: number,
   options: Parameters<typeof createPrefixHasher>[0],
 ): string[] {
-  const sequence = new TokenSequence({ tokens, tokensPerPage, hasher: createPrefixHasher(options) });
-  return range(0, sequence.pageCount).map((page) => sequence.key(page).slice(0, 64));
+  const sequence = new TokenSequence({
+    tokens,
+    unitTokens: tokensPerPage,
+    hasher: createPrefixHasher(options),
+  });
+  return range(0, sequence.unitCount).map((unit) => keyAt(sequence, unit).slice(0, 64));
 }
 
 describe('portable prefix hashes (SHA-256 over canonical CBOR)', () => {

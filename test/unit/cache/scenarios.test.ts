@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CacheRequest } from '../../../src/cache/cache-manager.ts';
 import { pageId, type PageId } from '../../../src/units.ts';
-import { admit, cache, grow, keyed, range, request } from './support/fixtures.ts';
+import { admit, cache, grow, keyed, range, request, listed, allocate } from './support/fixtures.ts';
 
 const P = 4;
 
@@ -44,13 +44,13 @@ describe('scenarios', () => {
     const { manager } = cache({ pages: 9, tokensPerPage: P });
     const [r1, r2] = [request('r1', range(0, 9), P), request('r2', range(0, 9), P)];
     const noHit = { computedTokens: 0, newTokens: 9 };
-    expect(manager.allocate(r1, noHit)).toEqual([1, 2, 3]);
-    expect(manager.allocate(r2, noHit)).toEqual([4, 5, 6]);
+    expect(allocate(manager, r1, noHit)).toEqual([1, 2, 3]);
+    expect(allocate(manager, r2, noHit)).toEqual([4, 5, 6]);
     const r3 = request('r3', range(0, 9), P);
-    expect(manager.lookup(r3).pages).toEqual([1, 2]);
+    expect(manager.lookup(r3).pages).toEqual([[1, 2]]);
     expect(manager.withdraw(r1, 0)).toEqual([]);
     manager.free(r1);
-    expect(manager.lookup(r3).pages).toEqual([4, 5]);
+    expect(manager.lookup(r3).pages).toEqual([[4, 5]]);
     manager.checkIntegrity();
   });
 
@@ -58,7 +58,7 @@ describe('scenarios', () => {
     const { manager } = cache({ pages: 9, tokensPerPage: P });
     const r1 = request('r1', range(0, 12), P);
     admit(manager, r1, { newTokens: 6 });
-    manager.allocate(r1, { computedTokens: 6, newTokens: 6 });
+    allocate(manager, r1, { computedTokens: 6, newTokens: 6 });
     manager.withdraw(r1, 6);
     manager.free(r1);
     expect(manager.lookup(r1).tokens).toBe(4);
@@ -172,8 +172,8 @@ describe('scenarios', () => {
       held.push(r);
     }
     expect(admit(manager, request('more', [77], P)).added).toBeNull();
-    manager.relistForZeroing([pageId(0)]);
-    expect(manager.takeNewPageIdsToZero()).toEqual([1, 2, 3]);
+    manager.relistForZeroing([[pageId(0)]]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([1, 2, 3]);
     for (const r of held) manager.free(r);
     expect([manager.pageCountMax, manager.freePages, manager.freeOrder()]).toEqual([3, 3, [1, 2, 3]]);
     const named = events.flatMap((event) => ('pages' in event ? event.pages : []));

@@ -3,33 +3,44 @@ import { describe, expect, it } from 'vitest';
 import type { CacheManager } from '../../../src/cache/cache-manager.ts';
 import { ConfigError } from '../../../src/errors.ts';
 import { pageId, requestId } from '../../../src/units.ts';
-import { admit, cache, grow, keyed, pages, range, request } from './support/fixtures.ts';
+import {
+  admit,
+  cache,
+  grow,
+  keyed,
+  pages,
+  range,
+  request,
+  listed,
+  keyAt,
+  allocate,
+} from './support/fixtures.ts';
 
 describe('pages to zero', () => {
   it('are what was allocated since the last step, in this order, once, and never hits', () => {
     const { manager, events } = cache({ pages: 10, tokensPerPage: 4 });
     admit(manager, request('a', range(0, 9), 4));
     admit(manager, request('b', range(0, 9), 4));
-    expect(manager.pendingPageIdsToZero()).toEqual([1, 2, 3, 4]);
-    expect(manager.takeNewPageIdsToZero()).toEqual([1, 2, 3, 4]);
-    expect(events.at(-1)).toEqual({ type: 'zeroed', pages: [1, 2, 3, 4] });
-    expect(manager.takeNewPageIdsToZero()).toEqual([]);
+    expect(listed(manager.pendingPageIdsToZero())).toEqual([1, 2, 3, 4]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([1, 2, 3, 4]);
+    expect(events.at(-1)).toEqual({ type: 'zeroed', group: 0, pages: [1, 2, 3, 4] });
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([]);
     expect(manager.statistics.pagesZeroed).toBe(4);
     expect(events.at(-1)).toMatchObject({ pages: [1, 2, 3, 4] });
   });
 
   it('`poison` lists as `always` does, `auto` lists nothing with one group', () => {
-    const listed = (['always', 'poison', 'auto'] as const).map((zeroing) => {
+    const listedWith = (['always', 'poison', 'auto'] as const).map((zeroing) => {
       const { manager } = cache({ pages: 10, tokensPerPage: 4, zeroing });
       const a = request('a', range(0, 9), 4);
       admit(manager, a);
-      manager.exemptFromZeroing(pages(2));
-      manager.relistForZeroing(pages(2));
-      const drained = manager.takeNewPageIdsToZero();
+      manager.exemptFromZeroing([pages(2)]);
+      manager.relistForZeroing([pages(2)]);
+      const drained = listed(manager.takeNewPageIdsToZero());
       manager.free(a);
       return drained;
     });
-    expect(listed).toEqual([[1, 3, 2], [1, 3, 2], []]);
+    expect(listedWith).toEqual([[1, 3, 2], [1, 3, 2], []]);
   });
 
   it('a page freed before it was zeroed leaves the list, and its next owner lists it again, once', () => {
@@ -37,11 +48,11 @@ describe('pages to zero', () => {
     const a = request('a', range(0, 9), 4);
     admit(manager, a);
     manager.withdraw(a, 0);
-    expect(manager.pendingPageIdsToZero()).toEqual([1, 2, 3]);
+    expect(listed(manager.pendingPageIdsToZero())).toEqual([1, 2, 3]);
     manager.free(a);
-    expect(manager.pendingPageIdsToZero()).toEqual([]);
+    expect(listed(manager.pendingPageIdsToZero())).toEqual([]);
     admit(manager, request('b', range(50, 55), 4));
-    expect(manager.takeNewPageIdsToZero()).toEqual([3, 2]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([3, 2]);
   });
 
   it('a page that another request still holds stays on the list', () => {
@@ -51,20 +62,20 @@ describe('pages to zero', () => {
     admit(manager, request('b', range(0, 9), 4));
     manager.free(a);
     manager.checkIntegrity();
-    expect(manager.takeNewPageIdsToZero()).toEqual([1, 2, 4]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([1, 2, 4]);
   });
 
   it('Z4: load destinations are exempt in their step; after a failure they are listed before anything runs', () => {
     const { manager } = cache({ pages: 20, tokensPerPage: 4 });
     const a = request('a', range(0, 18), 4);
     const { added } = admit(manager, a, { externalTokens: 12, newTokens: 0, publish: false });
-    manager.exemptFromZeroing(added!);
-    expect(manager.takeNewPageIdsToZero()).toEqual([]);
+    manager.exemptFromZeroing([added!]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([]);
     // The second page failed: one page is valid, the others are computed after all.
     manager.publish(a, 4);
-    manager.relistForZeroing(manager.pageTable(a.id).slice(1));
-    expect(manager.allocate(a, { computedTokens: 4, newTokens: 14 })).toEqual([4, 5]);
-    expect(manager.takeNewPageIdsToZero()).toEqual([2, 3, 4, 5]);
+    manager.relistForZeroing([manager.pageTable(a.id).slice(1)]);
+    expect(allocate(manager, a, { computedTokens: 4, newTokens: 14 })).toEqual([4, 5]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([2, 3, 4, 5]);
     expect(keyed(manager, a)).toEqual([true, true, true, true, false]);
     manager.checkIntegrity();
   });
@@ -72,9 +83,9 @@ describe('pages to zero', () => {
   it('free pages and the null page are not listed again', () => {
     const { manager } = cache({ pages: 5, tokensPerPage: 4 });
     admit(manager, request('a', range(0, 4), 4));
-    manager.takeNewPageIdsToZero();
-    manager.relistForZeroing(pages(0, 1, 1, 2));
-    expect(manager.takeNewPageIdsToZero()).toEqual([1]);
+    listed(manager.takeNewPageIdsToZero());
+    manager.relistForZeroing([pages(0, 1, 1, 2)]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([1]);
   });
 
   it('S1, Z6: preemption, resumption on a cached page, and what each step zeroes', () => {
@@ -87,19 +98,19 @@ describe('pages to zero', () => {
       [1, 2],
       [3, 4],
     ]);
-    expect(manager.takeNewPageIdsToZero()).toEqual([1, 2, 3, 4]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([1, 2, 3, 4]);
     expect(grow(manager, a, 8, [8])).toEqual([5]);
     expect(grow(manager, b, 8, [108])).toBeNull();
     manager.free(b);
     expect(manager.freePages).toBe(2);
-    expect(manager.takeNewPageIdsToZero()).toEqual([5]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([5]);
     for (const computed of [9, 10, 11]) expect(grow(manager, a, computed, [computed])).toEqual([]);
     expect(grow(manager, a, 12, [12])).toEqual([4]);
-    expect(manager.takeNewPageIdsToZero()).toEqual([4]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([4]);
     manager.free(a);
     expect(admit(manager, b)).toEqual({ hit: 4, hitPages: [3], added: [4, 5] });
     expect(manager.pageTable(b.id)).toEqual([3, 4, 5]);
-    expect(manager.takeNewPageIdsToZero()).toEqual([4, 5]);
+    expect(listed(manager.takeNewPageIdsToZero())).toEqual([4, 5]);
     for (const computed of [9, 10, 11]) grow(manager, b, computed, [100 + computed]);
     expect(grow(manager, b, 12, [112])).toEqual([2]);
     manager.free(b);
@@ -118,7 +129,7 @@ describe('loads', () => {
       admit(manager, a, { externalTokens: tokens, newTokens: 0, publish: false });
       expect([manager.pageTable(a.id), keyed(manager, a).includes(true)]).toEqual([table, false]);
       manager.publish(a, tokens - 1);
-      expect(manager.allocate(a, { computedTokens: tokens - 1, newTokens: 1 })).toEqual([]);
+      expect(allocate(manager, a, { computedTokens: tokens - 1, newTokens: 1 })).toEqual([]);
       expect(keyed(manager, a).includes(false)).toBe(false);
     }
   });
@@ -133,7 +144,7 @@ describe('loads', () => {
     expect(manager.pageTable(b.id).slice(0, 2)).toEqual([1, 2]);
     expect(keyed(manager, b)).toEqual([true, true, false, false]);
     manager.publish(b, 16);
-    expect(manager.allocate(b, { computedTokens: 16, newTokens: 2 })).toHaveLength(1);
+    expect(allocate(manager, b, { computedTokens: 16, newTokens: 2 })).toHaveLength(1);
     manager.checkIntegrity();
   });
 
@@ -154,7 +165,7 @@ describe('withdraw', () => {
     events.length = 0;
     expect(manager.withdraw(a, 9)).toEqual([]);
     expect(keyed(manager, a)).toEqual([true, true, false, false]);
-    const key = (page: number) => a.sequence.key(page);
+    const key = (page: number) => keyAt(a.sequence, page);
     expect(events).toEqual([
       { type: 'removed', page: 4, key: key(3), reason: 'withdrawn' },
       { type: 'removed', page: 3, key: key(2), reason: 'withdrawn' },
@@ -235,16 +246,20 @@ describe('events and counters', () => {
     const b = request('b', [...range(0, 8), 50, 51, 52, 53], 4);
     admit(manager, b);
     expect(events).toEqual([
-      { type: 'touched', owner: owner('b'), pages: [1, 2] },
-      { type: 'removed', page: 3, key: a.sequence.key(2), reason: 'evicted' },
-      { type: 'allocated', owner: owner('b'), pages: [3] },
+      { type: 'touched', owner: owner('b'), pages: [1, 2], at: 0 },
+      { type: 'removed', page: 3, key: keyAt(a.sequence, 2), reason: 'evicted' },
+      { type: 'allocated', owner: owner('b'), pages: [3], at: 2 },
       {
         type: 'stored',
         owner: owner('b'),
         firstPage: 2,
         pages: [3],
-        keys: [b.sequence.key(2)],
-        parent: b.sequence.key(1),
+        keys: [keyAt(b.sequence, 2)],
+        keyedTokens: [12],
+        parent: keyAt(b.sequence, 1),
+        blockTokens: 4,
+        tokens: [50, 51, 52, 53],
+        extras: [null],
       },
     ]);
     manager.free(b);
@@ -256,7 +271,7 @@ describe('events and counters', () => {
   it('are plain data', () => {
     const { manager, events } = cache({ pages: 4, tokensPerPage: 4 });
     admit(manager, request('a', range(0, 9), 4));
-    manager.takeNewPageIdsToZero();
+    listed(manager.takeNewPageIdsToZero());
     expect(JSON.parse(JSON.stringify(events))).toEqual(events);
   });
 

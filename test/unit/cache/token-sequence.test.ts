@@ -3,20 +3,23 @@ import { createPrefixHasher, type PrefixHasher } from '../../../src/cache/prefix
 import { TokenSequence } from '../../../src/cache/token-sequence.ts';
 import { ConfigError } from '../../../src/errors.ts';
 import { groupId } from '../../../src/units.ts';
-import { hasher, range } from './support/fixtures.ts';
+import { hasher, keyAt, range } from './support/fixtures.ts';
 
 const sequenceOf = (tokens: ArrayLike<number>, tokensPerPage = 4): TokenSequence =>
-  new TokenSequence({ tokens, tokensPerPage, hasher });
+  new TokenSequence({ tokens, unitTokens: tokensPerPage, hasher });
 
 describe('TokenSequence', () => {
   it('counts full pages only, and has keys for these only', () => {
     const sequence = sequenceOf(range(0, 7));
-    expect([sequence.length, sequence.pageCount]).toEqual([7, 1]);
-    expect(sequence.key(0)).toMatch(/^[0-9a-f]{64}00000000$/);
-    for (const page of [1, -1, 0.5, Number.NaN]) expect(() => sequence.key(page)).toThrow(ConfigError);
+    expect([sequence.length, sequence.unitCount]).toEqual([7, 1]);
+    expect(keyAt(sequence, 0)).toMatch(/^[0-9a-f]{64}00000000$/);
+    for (const tokens of [0, 2, 8, -4, Number.NaN]) {
+      expect(() => sequence.prefixKey(tokens, groupId(0))).toThrow(ConfigError);
+    }
+    expect(() => sequence.hashWords(2)).toThrow(/no 2 complete units; 7 tokens have 1/);
     sequence.append(7);
-    expect(sequence.pageCount).toBe(2);
-    expect(sequence.key(1)).toBe(sequenceOf(range(0, 8)).key(1));
+    expect(sequence.unitCount).toBe(2);
+    expect(keyAt(sequence, 1)).toBe(keyAt(sequenceOf(range(0, 8)), 1));
   });
 
   it('hashes each page once, and none before it is asked for', () => {
@@ -28,13 +31,13 @@ describe('TokenSequence', () => {
         hasher.hash(parent, tokens, out);
       },
     };
-    const sequence = new TokenSequence({ tokens: range(0, 40), tokensPerPage: 4, hasher: counting });
+    const sequence = new TokenSequence({ tokens: range(0, 40), unitTokens: 4, hasher: counting });
     expect(hashed).toBe(0);
-    sequence.key(4);
-    sequence.key(2);
+    keyAt(sequence, 4);
+    keyAt(sequence, 2);
     expect(hashed).toBe(5);
     sequence.pageSeeds(11);
-    sequence.key(9);
+    keyAt(sequence, 9);
     expect(hashed).toBe(10);
     expect(hasher.seed).toEqual(createPrefixHasher().seed);
   });
@@ -43,16 +46,18 @@ describe('TokenSequence', () => {
     const sequence = sequenceOf(range(0, 9));
     const seeds = sequence.pageSeeds(3);
     const seedWord = Buffer.from(hasher.seed).readUInt32BE(0);
-    const fromKeys = [0, 1].map((page) => Number.parseInt(sequence.key(page).slice(0, 8), 16));
+    const fromKeys = [0, 1].map((page) => Number.parseInt(keyAt(sequence, page).slice(0, 8), 16));
     expect([...seeds]).toEqual([seedWord, ...fromKeys]);
     expect(sequence.pageSeeds(0)).toHaveLength(0);
-    expect(() => sequence.pageSeeds(4)).toThrow(/no 4 page seeds/);
+    expect(() => sequence.pageSeeds(4)).toThrow(/no 4 seeds of pages of 4 tokens/);
+    expect([...sequence.pageSeeds(2, 8)]).toEqual([seedWord, fromKeys[1]]);
+    expect(() => sequence.pageSeeds(1, 6)).toThrow(ConfigError);
   });
 
   it('the salt changes the seed of the first page', () => {
     const salted = new TokenSequence({
       tokens: [],
-      tokensPerPage: 4,
+      unitTokens: 4,
       hasher: createPrefixHasher({ salt: 'x' }),
     });
     expect(salted.pageSeeds(1)[0]).not.toBe(sequenceOf([]).pageSeeds(1)[0]);
@@ -72,7 +77,7 @@ describe('TokenSequence', () => {
     expect([...grown.subarray(0, 4)]).toEqual(before);
     expect([...sequence.tokens()]).toEqual(range(0, 1000));
     expect([...grown]).toEqual([...sequenceOf(range(0, 1000), 2).pageSeeds(501)]);
-    expect(sequence.key(499)).toBe(sequenceOf(range(0, 1000), 2).key(499));
+    expect(keyAt(sequence, 499)).toBe(keyAt(sequenceOf(range(0, 1000), 2), 499));
   });
 
   it('copies its input', () => {
@@ -99,8 +104,8 @@ describe('TokenSequence', () => {
   });
 
   it('keys carry the group they were made for', () => {
-    const options = { tokens: range(0, 4), tokensPerPage: 4, hasher };
-    const sequence = new TokenSequence({ ...options, group: groupId(258) });
-    expect(sequence.key(0).slice(-8)).toBe('00000102');
+    const sequence = sequenceOf(range(0, 4));
+    expect(sequence.prefixKey(4, groupId(258)).slice(-8)).toBe('00000102');
+    expect(sequence.prefixKey(4, groupId(0)).slice(-8)).toBe('00000000');
   });
 });

@@ -1,3 +1,4 @@
+import { pageKey } from '../../../src/offload/page-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { ArcTierPolicy } from '../../../src/offload/policies/arc-tier.ts';
 import { Steps, makeConnector, makeRequest, pages, range, run } from './support/requests.ts';
@@ -18,7 +19,7 @@ describe('recency', () => {
 
   it('the head of a prefix outlives its tail', () => {
     const { sequence } = makeRequest('r', range(8));
-    expect(evictedAfter(range(8), range(4, 100), 2)).toEqual([sequence.key(1)]);
+    expect(evictedAfter(range(8), range(4, 100), 2)).toEqual([pageKey(sequence, 1)]);
   });
 
   it('a use of the device copy keeps the host copy young', () => {
@@ -29,8 +30,8 @@ describe('recency', () => {
     steps.putOnHost(range(4), pages(1), 'a again');
     steps.putOnHost(range(4, 200), pages(3), 'c');
     const { manager } = steps.connector;
-    expect(manager.lookup(makeRequest('a', range(4)).sequence.key(0))).toBe('HIT');
-    expect(manager.lookup(makeRequest('b', range(4, 100)).sequence.key(0))).toBe('MISS');
+    expect(manager.lookup(pageKey(makeRequest('a', range(4)).sequence, 0))).toBe('HIT');
+    expect(manager.lookup(pageKey(makeRequest('b', range(4, 100)).sequence, 0))).toBe('MISS');
   });
 
   it('on-lookup: asking is a use', () => {
@@ -40,8 +41,8 @@ describe('recency', () => {
     steps.connector.matchedTokens(makeRequest('asks', range(5)), 0);
     steps.putOnHost(range(4, 200), pages(3), 'c');
     const { manager } = steps.connector;
-    expect(manager.lookup(makeRequest('a', range(4)).sequence.key(0))).toBe('HIT');
-    expect(manager.lookup(makeRequest('b', range(4, 100)).sequence.key(0))).toBe('MISS');
+    expect(manager.lookup(pageKey(makeRequest('a', range(4)).sequence, 0))).toBe('HIT');
+    expect(manager.lookup(pageKey(makeRequest('b', range(4, 100)).sequence, 0))).toBe('MISS');
   });
 
   it('on-finish: asking is none', () => {
@@ -50,7 +51,7 @@ describe('recency', () => {
     steps.putOnHost(range(4, 100), pages(2), 'b');
     steps.connector.matchedTokens(makeRequest('asks', range(5)), 0);
     steps.putOnHost(range(4, 200), pages(3), 'c');
-    expect(steps.connector.manager.lookup(makeRequest('a', range(4)).sequence.key(0))).toBe('MISS');
+    expect(steps.connector.manager.lookup(pageKey(makeRequest('a', range(4)).sequence, 0))).toBe('MISS');
   });
 
   it('arc-tier: a key that returns after its eviction moves the target, once', () => {

@@ -1,3 +1,4 @@
+import { pageKey } from '../../../src/offload/page-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { pageId } from '../../../src/units.ts';
 import { Steps, makeConnector, makeRequest, pages, range, run } from './support/requests.ts';
@@ -99,7 +100,7 @@ describe('which pages are stored', () => {
     const steps = new Steps(makeConnector());
     const request = makeRequest('r', range(12));
     const { manager } = steps.connector;
-    const present = [request.sequence.key(0), request.sequence.key(2)];
+    const present = [pageKey(request.sequence, 0), pageKey(request.sequence, 2)];
     manager.completeStore(manager.prepareStore(present)!.keys);
     const table = pages(4, 5, 6);
     const { stores } = steps.build({ scheduled: [run(request, table, { tokens: 12, newPages: table })] });
@@ -220,7 +221,7 @@ describe('which pages are stored', () => {
     request.sequence.append(50);
     steps.finish(request, table);
     steps.build();
-    expect(stored).toEqual([[request.sequence.key(0)], [request.sequence.key(1)]]);
+    expect(stored).toEqual([[pageKey(request.sequence, 0)], [pageKey(request.sequence, 1)]]);
   });
 
   it('ignores unknown and repeated acknowledgements', () => {

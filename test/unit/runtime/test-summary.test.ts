@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { closingLine, notRun, summarise, summaryTable } from '../../../scripts/support/summary.mjs';
+import {
+  closingLine,
+  failureList,
+  notRun,
+  summarise,
+  summaryTable,
+} from '../../../scripts/support/summary.mjs';
 
 const report = (passed: number, failed: number, skipped = 0, adapter?: string) => ({
   numPassedTests: passed,
@@ -26,6 +32,7 @@ describe('summarise', () => {
       failed: 0,
       skipped: 1,
       status: 'passed',
+      failures: [],
     });
     expect(summarise('node', 'looked up', 1, report(3, 2))).toMatchObject({
       adapter: 'looked up',
@@ -102,5 +109,52 @@ describe('the end of a run', () => {
       '1 passed, 0 failed, 4 skipped',
     );
     expect(closingLine([])).toBe('0 passed, 0 failed');
+  });
+});
+
+describe('failureList', () => {
+  const file = (name: string, count: number) => ({
+    name,
+    status: 'failed',
+    assertionResults: Array.from({ length: count }, (_, i) => ({
+      status: 'failed',
+      fullName: `test ${i}`,
+      failureMessages: ['Error: one\n  two\n\n  three\n  four\n  five\n  six\n  seven'],
+    })),
+  });
+  type Report = NonNullable<Parameters<typeof summarise>[3]>;
+  const suiteOf = (...testResults: Report['testResults']) =>
+    summarise('node', undefined, 1, {
+      numPassedTests: 0,
+      numFailedTests: 1,
+      numPendingTests: 0,
+      numTodoTests: 0,
+      testResults,
+    });
+
+  it('names runtime, file and test, and begins the message', () => {
+    expect(failureList([suiteOf(file('/root/a.test.ts', 1))], '/root')).toBe(
+      'node: a.test.ts: test 0\n    Error: one\n      two\n      three\n      four\n      five\n      six',
+    );
+  });
+
+  it('names a file that did not load', () => {
+    const unloaded = {
+      name: '/root/b.test.ts',
+      status: 'failed',
+      message: 'no such module',
+      assertionResults: [],
+    };
+    expect(failureList([suiteOf(unloaded)], '/root')).toBe('node: b.test.ts\n    no such module');
+  });
+
+  it('stops after twenty, and says how many are left', () => {
+    const text = failureList([suiteOf(file('/root/a.test.ts', 30))], '/root');
+    expect(text.match(/test \d+/g)).toHaveLength(20);
+    expect(text).toMatch(/\nand 10 more$/);
+  });
+
+  it('is empty where nothing failed', () => {
+    expect(failureList([summarise('node', undefined, 0, report(3, 0))])).toBe('');
   });
 });

@@ -3,12 +3,13 @@ import {
   CacheManager,
   type AllocateOptions,
   type CacheRequest,
+  type GroupPages,
 } from '../../../../src/cache/cache-manager.ts';
 import type { CacheEvent } from '../../../../src/cache/events.ts';
 import { createPrefixHasher } from '../../../../src/cache/prefix-key.ts';
 import { TokenSequence } from '../../../../src/cache/token-sequence.ts';
 import { cacheConfigSchema, type CacheConfig } from '../../../../src/config.ts';
-import { pageId, requestId, type PageId } from '../../../../src/units.ts';
+import { groupId, pageId, requestId, type PageId, type PrefixKey } from '../../../../src/units.ts';
 
 export const hasher = createPrefixHasher();
 
@@ -27,6 +28,16 @@ export function config(
   return cacheConfigSchema.parse({ pageBytes: 64, ...options });
 }
 
+/** Pages of all groups in one list. */
+export function listed(groups: readonly GroupPages[]): PageId[] {
+  return groups.flatMap((group) => group.pages);
+}
+
+/** Key of a full page of a one-group sequence. */
+export function keyAt(sequence: TokenSequence, page: number): PrefixKey {
+  return sequence.prefixKey((page + 1) * sequence.unitTokens, groupId(0));
+}
+
 /** A manager and everything it reported. */
 export function cache(options: Partial<CacheConfig> & { pages: number; tokensPerPage: number }) {
   const events: CacheEvent[] = [];
@@ -41,7 +52,15 @@ export function request(
   salt?: string,
 ): CacheRequest {
   const ofSalt = salt === undefined ? hasher : createPrefixHasher({ salt });
-  return { id: requestId(name), sequence: new TokenSequence({ tokens, tokensPerPage, hasher: ofSalt }) };
+  return {
+    id: requestId(name),
+    sequence: new TokenSequence({ tokens, unitTokens: tokensPerPage, hasher: ofSalt }),
+  };
+}
+
+/** Pages that an allocation adds in the first group, or null. */
+export function allocate(manager: CacheManager, who: CacheRequest, options: AllocateOptions) {
+  return manager.allocate(who, options)?.[0] ?? null;
 }
 
 /** Looks up, and allocates all tokens behind the hit unless told otherwise. */
@@ -50,7 +69,7 @@ export function admit(manager: CacheManager, who: CacheRequest, options: Partial
   const newTokens = who.sequence.length - hit.tokens - (options.externalTokens ?? 0);
   const added = manager.allocate(who, { hit, computedTokens: 0, newTokens, ...options });
   manager.checkIntegrity();
-  return { hit: hit.tokens, hitPages: hit.pages, added };
+  return { hit: hit.tokens, hitPages: hit.pages[0] ?? [], added: added?.[0] ?? null };
 }
 
 /** Appends the tokens that were sampled, then allocates for those not computed yet. */
@@ -63,7 +82,7 @@ export function grow(
   for (const token of tokens) who.sequence.append(token);
   const added = manager.allocate(who, { computedTokens, newTokens: who.sequence.length - computedTokens });
   manager.checkIntegrity();
-  return added;
+  return added?.[0] ?? null;
 }
 
 /** Which pages of a table carry a key. */

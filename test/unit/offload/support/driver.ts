@@ -2,6 +2,7 @@
  * A scheduler of a few lines around the connector, with a worker whose stores run late, that checks what the
  * connector says against what it can work out itself, and every row that is read against the tokens it stands for.
  */
+import { pageKey } from '../../../../src/offload/page-keys.ts';
 import { expect } from 'vitest';
 import type { OffloadConnector } from '../../../../src/offload/connector.ts';
 import type { OffloadEvent } from '../../../../src/offload/events.ts';
@@ -281,7 +282,7 @@ export class Driver {
     const pages: PageId[] = [];
     const end = Math.floor((request.sequence.length - 1) / TOKENS_PER_PAGE);
     for (let i = 0; i < end; i += 1) {
-      const page = this.pool.lookup(request.sequence.key(i));
+      const page = this.pool.lookup(pageKey(request.sequence, i));
       if (page === undefined) break;
       pages.push(page);
     }
@@ -344,11 +345,11 @@ export class Driver {
       const { sequence } = request;
       const full = Math.floor(request.computedTokens / TOKENS_PER_PAGE);
       for (let i = 0; i < full; i += 1) {
-        this.pool.publish(sequence.key(i), pages[i]);
+        this.pool.publish(pageKey(sequence, i), pages[i]);
         const rows = Array.from({ length: TOKENS_PER_PAGE }, (_, j) =>
           rowOf(request, i * TOKENS_PER_PAGE + j),
         );
-        this.#rowsOfKey.set(sequence.key(i), rows);
+        this.#rowsOfKey.set(pageKey(sequence, i), rows);
       }
       if (request.computedTokens < sequence.length) continue;
       sequence.append(1000 + sequence.length);

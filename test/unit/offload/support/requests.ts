@@ -19,7 +19,7 @@ export const range = (count: number, first = 0): number[] =>
 export function makeRequest(name: string, tokens: readonly number[]): Request {
   return {
     id: requestId(name),
-    sequence: new TokenSequence({ tokens, tokensPerPage: TOKENS_PER_PAGE, hasher }),
+    sequence: new TokenSequence({ tokens, unitTokens: TOKENS_PER_PAGE, hasher }),
     promptTokens: tokens.length,
     maxOutputTokens: 1,
     status: 'waiting',
