@@ -227,7 +227,10 @@ export class Engine<W extends Worker = Worker> {
       end,
       pages,
       tokens: request.sequence.tokens(end),
-      pageSeeds: request.sequence.pageSeeds(ceilDiv(end, this.config.cache.tokensPerPage), this.config.cache.tokensPerPage),
+      pageSeeds: request.sequence.pageSeeds(
+        ceilDiv(end, this.config.cache.tokensPerPage),
+        this.config.cache.tokensPerPage,
+      ),
     };
   }
 

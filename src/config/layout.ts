@@ -226,9 +226,7 @@ function hashUnit(config: CacheConfig, keyed: readonly GroupLayout[], unitTokens
   if (keyed.some(({ config: group }) => group.kind === 'recurrent' && group.states === 'all'))
     return unitTokens;
   if (keyed.length === 1) return unitTokens;
-  return (
-    config.matchTokens ?? keyed.map(({ tokensPerPage }) => tokensPerPage).reduce(greatestCommonDivisor)
-  );
+  return config.matchTokens ?? keyed.map(({ tokensPerPage }) => tokensPerPage).reduce(greatestCommonDivisor);
 }
 
 /** Hits end inside a page where that can be longer: with states that are kept at other places than page ends. */

@@ -113,7 +113,11 @@ export class OffloadConnector implements Connector {
     const end = Math.floor((sequence.length - 1) / this.#tokensPerPage);
     if (start >= end) return 0;
     if (this.#recency === 'on-lookup') this.manager.touch(keysOf(request, 0, end));
-    const { pages, pending } = scanForward((page) => this.manager.lookup(pageKey(sequence, page)), start, end);
+    const { pages, pending } = scanForward(
+      (page) => this.manager.lookup(pageKey(sequence, page)),
+      start,
+      end,
+    );
     if (pending) return 'ask again';
     // Once the other request's load ends, the key is a hit on the device and costs no transfer.
     if (keysOf(request, start, start + pages).some((key) => loading.has(key))) return 'ask again';
