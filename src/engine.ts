@@ -73,6 +73,7 @@ export class Engine<W extends Worker = Worker> {
 
   constructor(options: EngineOptions<W>) {
     const { config, worker, host } = options;
+    requireOneGroup(config);
     this.config = config;
     this.worker = worker;
     this.host = host;
@@ -295,6 +296,17 @@ export class Engine<W extends Worker = Worker> {
     throw new InvariantError(
       `${this.live.size} requests wait, nothing runs or loads, and ${this.cache.freePages} pages are free; ` +
         'this is a fault of the scheduler',
+    );
+  }
+}
+
+/** The cache manager knows several groups; steps, workers and the connector move one so far. */
+function requireOneGroup({ cache: { groups, contextParallel } }: EngineConfig): void {
+  const kinds = groups.map(({ kind }) => kind).join(', ');
+  if (kinds !== 'full-attention' || contextParallel !== 1) {
+    throw new ConfigError(
+      `the engine runs one full-attention group on one rank, not ${kinds} on ${contextParallel}; ` +
+        'use a CacheManager by itself for other layouts',
     );
   }
 }

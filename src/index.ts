@@ -7,9 +7,11 @@ export { createEngine, type CreateEngineOptions } from './create-engine.ts';
 export { Engine, type EngineOptions, type RequestInput, type StepReport } from './engine.ts';
 export type { EngineStatistics } from './statistics.ts';
 export {
+  cacheConfigSchema,
   engineConfigSchema,
   parseConfig,
   type CacheConfig,
+  type CacheConfigInput,
   type EngineConfig,
   type EngineConfigInput,
   type OffloadConfig,
@@ -32,7 +34,19 @@ export {
   type SlotId,
 } from './units.ts';
 
-export { CacheManager, type CacheRequest, type PrefixHit } from './cache/cache-manager.ts';
+export {
+  CacheManager,
+  type AllocateOptions,
+  type CacheManagerOptions,
+  type CacheRequest,
+  type GroupPages,
+  type PageCopyBatch,
+  type PrefixHit,
+} from './cache/cache-manager.ts';
+export type { MediaItem, RequestIdentity } from './cache/request-identity.ts';
+export type { GroupConfig, GroupConfigInput, GroupKind } from './config/groups.ts';
+export { resolveLayout, type CacheLayout, type GroupLayout } from './config/layout.ts';
+export { cachePreset, type PresetName } from './config/presets.ts';
 export type { CacheEvent } from './cache/events.ts';
 export { createPrefixHasher, type PrefixHasher } from './cache/prefix-key.ts';
 export { TokenSequence } from './cache/token-sequence.ts';

@@ -31,6 +31,9 @@ const world: fc.Arbitrary<World> = fc.record({
   ),
 });
 
+/** The same on every machine; another one by the environment. */
+const SEED = Number(process.env.PAGEFENCE_SEED ?? 20);
+
 const property = (makePool?: PoolMaker) => fc.property(world, (drawn) => new Run(drawn, makePool).all());
 
 /** Frees the head of a table before its tail. */
@@ -73,7 +76,7 @@ class DeduplicatingPool extends PagePool {
 
 describe('the cache agrees with the model', () => {
   it('in hits, tables, free order, keys, references and zero list, after every operation; all comes home', () => {
-    fc.assert(property(), { numRuns: 300 });
+    fc.assert(property(), { numRuns: 300, seed: SEED });
   });
 
   it('and the runs reach what they are meant to reach', () => {

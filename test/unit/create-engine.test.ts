@@ -1,3 +1,4 @@
+import { cachePreset } from '../../src/config/presets.ts';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, createEngine, InvariantError } from '../../src/index.ts';
 
@@ -68,5 +69,11 @@ describe('an engine', () => {
     expect(engine.hasWork).toBe(false);
     expect(await engine.drain()).toEqual([]);
     expect((await engine.step()).plan.forward).toEqual([]);
+  });
+
+  it('refuses layouts that only the cache manager knows so far', async () => {
+    await expect(createEngine({ cache: cachePreset('incident-small') })).rejects.toThrow(
+      /one full-attention group on one rank, not full-attention, compressed, recurrent, ring on 2/,
+    );
   });
 });
