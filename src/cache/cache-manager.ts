@@ -114,7 +114,7 @@ export class CacheManager {
     this.pageCountMax = config.pages - 1;
     const caching = config.prefixCaching;
     this.#pool = options.pool ?? new PagePool(config.pages, { caching, ...(onEvent && { onEvent }) });
-    this.#copies = new PageCopies(this.#pool, onEvent);
+    this.#copies = new PageCopies(this.#pool, onEvent, (group, pages) => this.#unlist(group, pages));
     this.#unwritten = new Set();
     const hasRecurrent = this.layout.groups.some(({ kind }) => kind === 'recurrent');
     this.#zeroLists = this.layout.groups.map(({ zeroed }) => (zeroed ? new ZeroList(config.pages) : null));

@@ -21,13 +21,20 @@ export interface PageCopyBatch {
 export class PageCopies {
   readonly #pool: PagePool;
   readonly #onEvent: CacheEventHandler | undefined;
+  readonly #onRelease: (group: GroupId, pages: readonly PageId[]) => void;
   #pending: PageCopy[] = [];
   /** Batches that were taken and are not released. */
   readonly #taken = new Set<PageCopyBatch>();
 
-  constructor(pool: PagePool, onEvent?: CacheEventHandler) {
+  /** `onRelease` hears of the pages that lost a copy's reference, which may have been their last. */
+  constructor(
+    pool: PagePool,
+    onEvent?: CacheEventHandler,
+    onRelease: (group: GroupId, pages: readonly PageId[]) => void = () => undefined,
+  ) {
     this.#pool = pool;
     this.#onEvent = onEvent;
+    this.#onRelease = onRelease;
   }
 
   /** Lists a copy. The caller hands over one reference of each end. */
@@ -77,8 +84,10 @@ export class PageCopies {
     }
   }
 
-  #unpin({ source, destination }: PageCopy): void {
+  #unpin({ group, source, destination }: PageCopy): void {
     // The destination first: if both come free, what was read outlives what was made of it.
-    this.#pool.free([destination, source]);
+    const ends = [destination, source];
+    this.#pool.free(ends);
+    this.#onRelease(group, ends);
   }
 }

@@ -263,11 +263,11 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
   /** For a new table, whose last page is the state after `tokens` tokens, if it has one. */
   #start(id: RequestId, tokens: number): void {
     const { pages } = this.tables.get(id)!;
+    const positions = [...pages.keys()].filter((position) => pages[position] !== NULL_PAGE);
     const last = pages.length - 1;
-    const hasState = last >= 0 && pages[last] !== NULL_PAGE;
     this.#running.set(id, {
-      positions: hasState ? [last] : [],
-      tokensAt: new Map(hasState ? [[last, tokens]] : []),
+      positions,
+      tokensAt: new Map(positions.includes(last) ? [[last, tokens]] : []),
       hasDrafted: false,
       announced: [],
     });
