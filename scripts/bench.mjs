@@ -2,7 +2,8 @@
  * npm run bench: the ways to move pages, ours beside the raw ones, in every WebGPU runtime that this machine has.
  *
  *   npm run bench                              everything
- *   npm run bench -- --runtime deno            one of node, browser, deno; may be repeated
+ *   npm run bench -- --runtime deno            one of cache, node, browser, deno; may be repeated. `cache` is the cache
+ *                                              core in Node, without a GPU
  *   npm run bench -- --runtime node stores     benchmarks with that in their name
  *
  * Runtimes run one after the other: they would measure each other otherwise. Close what else uses the machine.
@@ -16,7 +17,7 @@ import { findDeno } from './support/deno.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-const runtimes = ['node', 'browser', 'deno'];
+const runtimes = ['cache', 'node', 'browser', 'deno'];
 
 const chosen = [];
 const parts = [];
@@ -34,16 +35,21 @@ for (let at = 2; at < process.argv.length; at += 1) {
 }
 
 process.chdir(root);
-/** Built like the library and run without a test runner, see `test/bench/plain-runner.ts`. @returns {Promise<string>} */
-async function builtBenchmark() {
+/**
+ * Built like the library and run without a test runner, see `test/bench/plain-runner.ts`.
+ *
+ * @param {'cache' | 'gpu'} name
+ * @returns {Promise<string>}
+ */
+async function builtBenchmark(name) {
   const outDir = join('.cache', 'bench');
   await build({
     configFile: false,
     logLevel: 'warn',
     resolve: { alias: { vitest: join(root, 'test', 'bench', 'plain-runner.ts') } },
-    build: { ssr: 'test/bench/gpu.bench.ts', outDir, emptyOutDir: true, minify: false, target: 'es2022' },
+    build: { ssr: `test/bench/${name}.bench.ts`, outDir, emptyOutDir: true, minify: false, target: 'es2022' },
   });
-  return join(outDir, 'gpu.bench.js');
+  return join(outDir, `${name}.bench.js`);
 }
 
 for (const runtime of chosen.length > 0 ? chosen : runtimes) {
@@ -56,7 +62,11 @@ for (const runtime of chosen.length > 0 ? chosen : runtimes) {
   const inVitest = ['run', '--config', 'test/bench/vitest.config.ts', '--project=browser'];
   const outcome = await (runtime === 'browser'
     ? runChild(process.execPath, [vitest, ...inVitest, ...parts.flatMap((part) => ['-t', part])])
-    : runChild(deno ?? process.execPath, [...(deno ? ['run', '-A'] : []), await builtBenchmark(), ...parts]));
+    : runChild(deno ?? process.execPath, [
+        ...(deno ? ['run', '-A'] : []),
+        await builtBenchmark(runtime === 'cache' ? 'cache' : 'gpu'),
+        ...parts,
+      ]));
   if (outcome !== 0) process.exitCode = 1;
   if (interruptedBy() !== undefined) break;
 }

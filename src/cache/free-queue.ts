@@ -68,7 +68,18 @@ export class FreeQueue {
 
   /** The first of `pages` becomes the front. */
   prependMany(pages: readonly PageId[]): void {
-    for (let i = pages.length - 1; i >= 0; i--) this.prepend(pages[i]);
+    const next = this.#next;
+    const previous = this.#previous;
+    for (let i = pages.length - 1; i >= 0; i--) {
+      const page = pages[i];
+      this.#requireUnlinked(page);
+      const following = next[this.#front];
+      next[page] = following;
+      previous[page] = this.#front;
+      previous[following] = page;
+      next[this.#front] = page;
+      this.#size++;
+    }
   }
 
   /** Takes the front page. Throws `InvariantError` when empty. */
@@ -81,10 +92,9 @@ export class FreeQueue {
 
   /** Takes `count` pages from the front. Throws `InvariantError`, and takes none, when there are fewer. */
   popMany(count: number): PageId[] {
-    invariant(
-      Number.isInteger(count) && count >= 0 && count <= this.#size,
-      `cannot take ${count} pages from a free queue of ${this.#size}; check its size first`,
-    );
+    if (!Number.isInteger(count) || count < 0 || count > this.#size) {
+      invariant(false, `cannot take ${count} pages from a free queue of ${this.#size}; check its size first`);
+    }
     const pages = new Array<PageId>(count);
     const next = this.#next;
     const previous = this.#previous;
@@ -104,7 +114,8 @@ export class FreeQueue {
 
   /** Takes a member out, wherever it stands. Throws `InvariantError` when it is not in the list. */
   remove(page: PageId): void {
-    invariant(this.has(page), `page ${page} is not in the free queue and cannot be taken out of it`);
+    if (!this.has(page))
+      invariant(false, `page ${page} is not in the free queue and cannot be taken out of it`);
     const next = this.#next[page];
     const previous = this.#previous[page];
     this.#next[previous] = next;
@@ -147,15 +158,20 @@ export class FreeQueue {
   }
 
   #link(page: PageId, previous: number, next: number): void {
-    invariant(
-      Number.isInteger(page) && page >= 0 && page < this.capacity,
-      `page ${page} does not exist; the free queue holds pages 0 to ${this.capacity - 1}`,
-    );
-    invariant(this.#next[page] === UNLINKED, `page ${page} is in the free queue already`);
+    this.#requireUnlinked(page);
     this.#next[previous] = page;
     this.#previous[page] = previous;
     this.#next[page] = next;
     this.#previous[next] = page;
     this.#size++;
+  }
+
+  #requireUnlinked(page: PageId): void {
+    // One look in the usual case: what is no page of the queue has no link, not even a missing one.
+    if (this.#next[page] === UNLINKED && page < this.capacity) return;
+    if (!Number.isInteger(page) || page < 0 || page >= this.capacity) {
+      invariant(false, `page ${page} does not exist; the free queue holds pages 0 to ${this.capacity - 1}`);
+    }
+    invariant(false, `page ${page} is in the free queue already`);
   }
 }

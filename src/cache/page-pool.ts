@@ -62,7 +62,8 @@ export class PagePool {
   readonly #extraKeys = new Map<PageId, number[]>();
   readonly #index: PrefixIndex;
   /** Pages that the current call of `free` brought to zero references. Kept, so that a call allocates nothing. */
-  readonly #released: PageId[] = [];
+  readonly #releasedEmpty: PageId[] = [];
+  readonly #releasedCached: PageId[] = [];
   #allocatedCount = 0;
   #evictedCount = 0;
 
@@ -146,8 +147,8 @@ export class PagePool {
     this.#requirePage(page);
     if (!this.#hasKey(page)) return false;
     const units = tokens / sequence.unitTokens;
-    const words = sequence.hashWords(units);
-    const at = (units - 1) * HASH_WORDS;
+    const words = sequence.hashesAfter(units);
+    const at = units * HASH_WORDS;
     if (this.#index.carries(page, words, at, group)) return true;
     const extras = this.#extraKeys.get(page);
     return extras !== undefined && extras.some((entry) => this.#index.carries(entry, words, at, group));
@@ -160,7 +161,7 @@ export class PagePool {
   lookup(sequence: TokenSequence, tokens: number, group: GroupId): PageId | null {
     if (!this.caching) return null;
     const units = tokens / sequence.unitTokens;
-    const entry = this.#index.first(sequence.hashWords(units), (units - 1) * HASH_WORDS, group);
+    const entry = this.#index.first(sequence.hashesAfter(units), units * HASH_WORDS, group);
     return entry < 0 ? null : this.#index.pageOf(entry);
   }
 
@@ -203,23 +204,25 @@ export class PagePool {
    * a page has fewer references than it is named times.
    */
   free(pages: readonly PageId[], owner: PageOwner | null = null): void {
-    for (const page of pages) this.#requirePage(page);
-    const released = this.#released;
+    const references = this.#references;
+    const keyed = this.#keyedTokens;
+    const [empty, cached] = [this.#releasedEmpty, this.#releasedCached];
     for (let i = 0; i < pages.length; i++) {
       const page = pages[i];
       if (page === NULL_PAGE) continue;
-      if (this.#references[page] === 0) {
+      const count = references[page];
+      if (count === undefined || count === 0) {
         this.#takeBackFree(pages, i);
+        this.#requirePage(page);
         invariant(false, `page ${page} has fewer references than this call frees; free each reference once`);
       }
-      this.#references[page]--;
-      if (this.#references[page] === 0) released.push(page);
+      references[page] = count - 1;
+      if (count === 1) (keyed[page] > 0 ? cached : empty).push(page);
     }
-    for (const page of released) if (this.#hasKey(page)) this.#free.append(page);
-    for (let i = released.length - 1; i >= 0; i--) {
-      if (!this.#hasKey(released[i])) this.#free.prepend(released[i]);
-    }
-    released.length = 0;
+    this.#free.appendMany(cached);
+    this.#free.prependMany(empty);
+    cached.length = 0;
+    empty.length = 0;
     if (pages.length > 0) this.#onEvent?.({ type: 'freed', owner, pages });
   }
 
@@ -469,13 +472,13 @@ export class PagePool {
 
   #takeBackFree(pages: readonly PageId[], end: number): void {
     for (let i = 0; i < end; i++) if (pages[i] !== NULL_PAGE) this.#references[pages[i]]++;
-    this.#released.length = 0;
+    this.#releasedEmpty.length = 0;
+    this.#releasedCached.length = 0;
   }
 
   #requirePage(page: PageId): void {
-    invariant(
-      Number.isInteger(page) && page >= 0 && page < this.pages,
-      `page ${page} does not exist; the pool has pages 0 to ${this.pages - 1}`,
-    );
+    if (Number.isInteger(page) && page >= 0 && page < this.pages) return;
+    // The text is made only where it is needed: this is asked for every page.
+    invariant(false, `page ${page} does not exist; the pool has pages 0 to ${this.pages - 1}`);
   }
 }

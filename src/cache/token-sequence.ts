@@ -96,6 +96,15 @@ export class TokenSequence {
     return this.#hashes.subarray(HASH_WORDS, (units + 1) * HASH_WORDS);
   }
 
+  /**
+   * The hashes without a view of them, for loops over many: words 8 * units to 8 * units + 7 are the chained hash after
+   * that many units. Valid until the sequence grows.
+   */
+  hashesAfter(units: number): Uint32Array {
+    if (units > this.#hashedUnits) this.hashWords(units);
+    return this.#hashes;
+  }
+
   /** Key of the first `tokens` tokens, a positive number of complete units, in a group. */
   prefixKey(tokens: number, group: GroupId): PrefixKey {
     const units = tokens / this.unitTokens;

@@ -4,7 +4,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { findBrowser, launchOptions } from '../../src/runtime/chromium.ts';
 
 const shared = {
-  include: ['test/bench/**/*.bench.ts'],
+  include: ['test/bench/gpu.bench.ts'],
   testTimeout: 600_000,
   hookTimeout: 60_000,
   maxWorkers: 1,
