@@ -1,8 +1,15 @@
 /** Forks of a running request: full pages are shared, what both go on writing to is copied. */
 import { describe, expect, it } from 'vitest';
+import type { CacheRequest } from '../../../src/cache/cache-manager.ts';
 import { ConfigError } from '../../../src/errors.ts';
 import { range } from './support/fixtures.ts';
 import { full, recurrent, sliding, World } from './support/worlds.ts';
+
+/** One token more, to be computed now. */
+function work({ sequence }: CacheRequest): { newTokens: number } {
+  sequence.append(77);
+  return { newTokens: 1 };
+}
 
 const ring = { kind: 'ring', capacityTokens: 4, after: 'tail', pageBytes: 64 } as const;
 
@@ -96,6 +103,32 @@ describe('a fork', () => {
     expect(world.manager.freeOrder()).not.toContain(2);
     world.manager.releasePageCopies(batch);
     expect(world.refs(2)).toEqual([0]);
+  });
+
+  it('of a request with two states keeps both, until the older one is read no more', () => {
+    const world = new World(30, [full(4), recurrent(4)]);
+    const a = world.request('a', range(0, 12));
+    world.admit(a, { newTokens: 8 });
+    world.run(a, 4);
+    const b = world.request('b', range(0, 12));
+    expect(world.manager.fork(a, b, 12)).toBe(true);
+    world.manager.checkIntegrity();
+    expect(world.tables(b)[1].filter((page) => page > 0)).toHaveLength(2);
+    world.manager.allocate(b, { computedTokens: 12, ...work(b) });
+    world.manager.checkIntegrity();
+    expect(world.tables(b)[1].filter((page) => page > 0)).toHaveLength(2);
+  });
+
+  it('that is taken back leaves no page of its parent on the zero list, which ended before it', () => {
+    const world = new World(12, [full(4)]);
+    const a = world.request('a', range(0, 6));
+    world.admit(a);
+    const b = world.request('b', range(0, 6));
+    world.manager.fork(a, b, 6);
+    world.free(a);
+    world.free(b);
+    expect(world.step().zeroed).toEqual([]);
+    expect(world.manager.freePages).toBe(11);
   });
 
   it('is refused, with nothing changed, where a copy has no page', () => {
