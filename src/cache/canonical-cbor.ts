@@ -70,13 +70,15 @@ function encodeText(text: string): Uint8Array {
 
 /**
  * SHA-256 over the canonical CBOR of (parent hash, token list, extras or null). The salt is the last extra of the first
- * unit, and reaches later ones through the chain. The seed is the hash of `seedText`.
+ * unit, and reaches later ones through the chain. This form cannot tell an adapter from a salt of the same name on the
+ * first unit, as those other caches cannot; prefer the binary form where nothing is exchanged. The seed is the hash of `seedText`.
  */
 export function createCborPrefixHasher(options: { salt?: string; seedText?: string } = {}): PrefixHasher {
   const { salt = '', seedText = 'vllm-none-hash' } = options;
   const seed = sha256(encodeCbor(seedText));
   return {
     seed,
+    tagged: false,
     hash(parent, tokens, out, extras = null) {
       const isFirst = salt !== '' && seed.every((byte, i) => byte === parent[i]);
       out.set(sha256(encodeCbor([parent, tokens, isFirst ? [...(extras ?? []), salt] : extras])));

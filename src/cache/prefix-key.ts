@@ -12,11 +12,13 @@ const GROUP_DIGITS = 8;
 
 /** Hashes the units of a prompt one after the other, each onto the hash of all that comes before it. */
 export interface PrefixHasher {
+  /** Whether extras come with their kinds (`taggedExtras`). Portable hashes have none. Default: true. */
+  readonly tagged?: boolean;
   /** Parent of the first page, 32 bytes. */
   readonly seed: Uint8Array;
   /**
    * Writes the 32-byte hash of one unit into `out`, which may be `parent`. `extras` is what tells the unit apart beside
-   * its tokens: see `unitExtras`.
+   * its tokens: see `unitExtras` and `taggedExtras`.
    */
   hash(parent: Uint8Array, tokens: Uint32Array, out: Uint8Array, extras?: readonly CborValue[] | null): void;
 }

@@ -53,6 +53,24 @@ export function unitExtras(
   return { extras: extras.length === 0 ? null : extras, nextMedia: next };
 }
 
+/**
+ * The same, each entry with the kind of thing that it is: an adapter and a salt of the same name are not the same. The
+ * portable form (`unitExtras`) cannot tell them apart on the first unit.
+ */
+export function taggedExtras(
+  identity: RequestIdentity,
+  start: number,
+  end: number,
+  firstMedia = 0,
+): UnitExtras {
+  const { salt = '', adapter, media } = identity;
+  const { extras, nextMedia } = unitExtras({ media }, start, end, firstMedia);
+  const tagged: CborValue[] = (extras ?? []).map((item) => ['media', item]);
+  if (adapter !== undefined) tagged.unshift(['adapter', adapter]);
+  if (start === 0 && salt !== '') tagged.push(['salt', salt]);
+  return { extras: tagged.length === 0 ? null : tagged, nextMedia };
+}
+
 /** Throws `ConfigError` that names the request for an identity that could not be told apart from another. */
 export function requireIdentity(id: string, { salt, adapter, media = [] }: RequestIdentity): void {
   if (salt !== undefined && typeof salt !== 'string') {

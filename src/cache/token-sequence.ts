@@ -4,7 +4,7 @@ import type { GroupId, PrefixKey } from '../units.ts';
 import type { CborValue } from './canonical-cbor.ts';
 import { HASH_BYTES, prefixKeyOf, type PrefixHasher } from './prefix-key.ts';
 import { HASH_WORDS } from './prefix-index.ts';
-import { unitExtras, type RequestIdentity } from './request-identity.ts';
+import { taggedExtras, unitExtras, type RequestIdentity } from './request-identity.ts';
 
 const TOKEN_COUNT = 2 ** 32;
 /** Room for the first output tokens, so that a short answer never copies its prompt. */
@@ -141,7 +141,7 @@ export class TokenSequence {
     return seeds.words.subarray(0, count);
   }
 
-  /** What is hashed beside the tokens of a unit, or null. */
+  /** What is hashed beside the tokens of a unit, in the portable form, or null. */
   extras(unit: number): readonly CborValue[] | null {
     if (this.#identity === null) return null;
     return unitExtras(this.#identity, unit * this.unitTokens, (unit + 1) * this.unitTokens).extras;
@@ -174,7 +174,8 @@ export class TokenSequence {
   #nextExtras(unit: number): readonly CborValue[] | null {
     if (this.#identity === null) return null;
     const start = unit * this.unitTokens;
-    const { extras, nextMedia } = unitExtras(this.#identity, start, start + this.unitTokens, this.#nextMedia);
+    const extrasOf = this.#hasher.tagged === false ? unitExtras : taggedExtras;
+    const { extras, nextMedia } = extrasOf(this.#identity, start, start + this.unitTokens, this.#nextMedia);
     this.#nextMedia = nextMedia;
     return extras;
   }

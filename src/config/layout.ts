@@ -222,19 +222,17 @@ function isZeroed({ zeroing, groups }: CacheConfig, kind: GroupKind): boolean {
 
 function hashUnit(config: CacheConfig, keyed: readonly GroupLayout[], unitTokens: number): number {
   if (keyed.length === 0) return unitTokens;
-  // A state at every page end can only be cut there.
-  if (keyed.some(({ config: group }) => group.kind === 'recurrent' && group.states === 'all'))
-    return unitTokens;
   if (keyed.length === 1) return unitTokens;
   return config.matchTokens ?? keyed.map(({ tokensPerPage }) => tokensPerPage).reduce(greatestCommonDivisor);
 }
 
 /** Hits end inside a page where that can be longer: with states that are kept at other places than page ends. */
 function hasPartialHits(config: CacheConfig, keyed: readonly GroupLayout[], hashTokens: number): boolean {
-  const isFine = ({ kind, tokensPerPage }: GroupLayout): boolean =>
-    kind === 'full-attention' ||
-    kind === 'compressed' ||
-    kind === 'recurrent' ||
+  // Where every page end has a state, there is none inside a page.
+  const isFine = ({ config: group, tokensPerPage }: GroupLayout): boolean =>
+    group.kind === 'full-attention' ||
+    group.kind === 'compressed' ||
+    (group.kind === 'recurrent' && group.states === 'aligned') ||
     tokensPerPage === hashTokens;
   const hasAlignedStates = keyed.some(
     ({ config: group, tokensPerPage }) =>

@@ -74,6 +74,9 @@ describe('keys', () => {
       { media: [{ identifier: 'a', offset: 4, length: 1 }] },
     ];
     expect(new Set(identities.map((identity) => keyOf(identity, encoding))).size).toBe(identities.length);
+    // An adapter and a salt of one name differ on the first unit already, but for the portable form.
+    const isPortable = encoding === 'cbor';
+    expect(keyOf({ salt: 'a' }, encoding, 4) === keyOf({ adapter: 'a' }, encoding, 4)).toBe(isPortable);
     expect(keyOf({ salt: '' }, encoding)).toBe(keyOf({}, encoding));
     // What comes later leaves the keys before it alone.
     const later = { media: [{ identifier: 'a', offset: 4, length: 1 }] };
