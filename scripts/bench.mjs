@@ -14,27 +14,26 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 import { interruptedBy, runChild } from './support/child.mjs';
 import { findDeno } from './support/deno.mjs';
+import { splitRuntimes, UsageError } from './support/parameters.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+/** @type {('cache' | 'node' | 'browser' | 'deno')[]} */
 const runtimes = ['cache', 'node', 'browser', 'deno'];
 
-const chosen = [];
-const parts = [];
-for (let at = 2; at < process.argv.length; at += 1) {
-  if (process.argv[at] !== '--runtime') {
-    parts.push(process.argv[at]);
-    continue;
-  }
-  at += 1;
-  if (!runtimes.includes(process.argv[at])) {
-    console.error(`--runtime is ${process.argv[at]}; use one of ${runtimes.join(', ')}`);
+const { chosen, rest: parts } = parameters();
+process.chdir(root);
+
+function parameters() {
+  try {
+    return splitRuntimes(process.argv.slice(2), runtimes);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
     process.exit(2);
   }
-  chosen.push(process.argv[at]);
 }
 
-process.chdir(root);
 /**
  * Built like the library and run without a test runner, see `test/bench/plain-runner.ts`.
  *

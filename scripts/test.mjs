@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { runnerImport } from 'vite';
 import { interruptedBy, runChild } from './support/child.mjs';
 import { denoAdapter, findDeno } from './support/deno.mjs';
+import { splitRuntimes, UsageError } from './support/parameters.mjs';
 import { closingLine, failureList, notRun, summarise, summaryTable } from './support/summary.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -34,26 +35,6 @@ Runs the unit tests, then the GPU tests in every WebGPU runtime that this machin
   -t NAME          tests to run by name, as for Vitest
 
 With CI=true a missing runtime is a failure.`;
-
-/** @param {readonly string[]} parameters */
-function parse(parameters) {
-  /** @type {RuntimeName[]} */
-  const chosen = [];
-  /** @type {string[]} */
-  const forVitest = [];
-  for (let at = 0; at < parameters.length; at++) {
-    const [option, inline] = parameters[at].split('=', 2);
-    if (option !== '--runtime') {
-      forVitest.push(parameters[at]);
-      continue;
-    }
-    const name = inline ?? parameters[++at];
-    const known = runtimes.find((runtime) => runtime === name);
-    if (known === undefined) throw new Error(`--runtime is ${name}; use one of ${runtimes.join(', ')}`);
-    chosen.push(known);
-  }
-  return { chosen, forVitest };
-}
 
 /**
  * How a runtime is started, and what was found for it.
@@ -144,7 +125,7 @@ async function main() {
     console.log(USAGE);
     return;
   }
-  const { chosen, forVitest } = parse(parameters);
+  const { chosen, rest: forVitest } = splitRuntimes(parameters, runtimes);
   const mustRun = process.env.CI === 'true' || chosen.length > 0;
   await mkdir(results, { recursive: true });
   // Node 20 does not read TypeScript by itself.
@@ -182,6 +163,10 @@ try {
   await main();
 } catch (error) {
   console.error(messageOf(error));
-  console.log('0 passed, 1 failed');
-  process.exitCode = 1;
+  if (error instanceof UsageError) {
+    process.exitCode = 2;
+  } else {
+    console.log('0 passed, 1 failed');
+    process.exitCode = 1;
+  }
 }
