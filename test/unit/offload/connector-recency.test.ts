@@ -22,6 +22,22 @@ describe('recency', () => {
     expect(evictedAfter(range(8), range(4, 100), 2)).toEqual([pageKey(sequence, 1)]);
   });
 
+  it('the head outlives its tail from the moment that their store has ended, while the request still runs', () => {
+    const connector = makeConnector({ slots: 2 });
+    const steps = new Steps(connector);
+    const running = makeRequest('runs on', range(8));
+    const { stores } = steps.build({
+      scheduled: [run(running, pages(1, 2), { tokens: 8, newPages: pages(1, 2) })],
+    });
+    expect(stores.map((job) => job.pages)).toEqual([pages(1, 2)]);
+    steps.acknowledge(stores[0].id);
+    // Another one's page needs a slot before the end of the first request could put its keys in order.
+    const other = makeRequest('other', range(4, 100));
+    steps.build({ scheduled: [run(other, pages(3), { tokens: 4, newPages: pages(3) })] });
+    const { manager } = connector;
+    expect([0, 1].map((page) => manager.lookup(pageKey(running.sequence, page)))).toEqual(['HIT', 'MISS']);
+  });
+
   it('a use of the device copy keeps the host copy young', () => {
     const steps = new Steps(makeConnector({ slots: 2 }));
     steps.putOnHost(range(4), pages(1), 'a');

@@ -123,6 +123,49 @@ describe('a flush', () => {
     expect(stores.depth).toEqual({ queuedPages: 1, overflowPages: 0, freeBuffers: 0 });
   });
 
+  it('fails the job that finds no place, and no other one that is flushed with it', () => {
+    const stores = queue({ buffers: 1, perBuffer: 1, overflow: 2 });
+    stores.end(quiet(0, [], [store(0, 1), store(1, 2), store(2, 3, 4, 5), store(3, 6)]));
+    const { copies, failed, released, flushed, overflowedPages } = stores.begin(quiet(1, [2, 1]));
+    expect(copies).toMatchObject([
+      { kind: 'stage', job: 0, page: 1 },
+      { kind: 'overflow', job: 1, page: 2, place: 0 },
+      { kind: 'overflow', job: 2, page: 3, place: 1 },
+    ]);
+    expect(failed.map(({ job }) => job)).toEqual([2]);
+    expect([ids(released), ids(flushed), overflowedPages]).toEqual([[0, 1], [1], 2]);
+    // The place of the failed job is free again, and the next flush finds it.
+    expect(stores.depth).toEqual({ queuedPages: 2, overflowPages: 1, freeBuffers: 0 });
+    const next = stores.begin(quiet(2, [3]));
+    expect(next.copies).toMatchObject([{ kind: 'overflow', job: 3, page: 6, place: 1 }]);
+    expect([next.failed, ids(next.flushed)]).toEqual([[], [3]]);
+    const ended = [];
+    for (let step = 3; stores.busy; step += 1) {
+      ended.push(...stores.settleOldest(null));
+      stores.begin(quiet(step));
+    }
+    expect(ended).toEqual([0, 1, 3].map((job) => ({ job, ok: true })));
+    expect(stores.depth).toEqual({ queuedPages: 0, overflowPages: 0, freeBuffers: 1 });
+  });
+
+  it('that fails a job leaves alone what shares its staging buffer, and drops what is staged of the job', () => {
+    const stores = queue({ budget: 1, buffers: 1, perBuffer: 3, overflow: 1 });
+    stores.end(quiet(0, [], [store(0, 1), store(1, 2), store(2, 3, 4, 5, 6)]));
+    const { copies, failed, released, flushed } = stores.begin(quiet(1, [1, 2]));
+    expect(copies.map(({ kind, page }) => [kind, page])).toEqual([
+      ['stage', 1],
+      ['stage', 2],
+      ['stage', 3],
+      ['overflow', 4],
+    ]);
+    expect(failed.map(({ job }) => job)).toEqual([2]);
+    expect([ids(released), ids(flushed)]).toEqual([[0, 1], [1]]);
+    expect([0, 1, 2].map((id) => stores.isLive(jobId(id)))).toEqual([true, true, false]);
+    expect(stores.settleOldest(null)).toEqual([0, 1].map((job) => ({ job, ok: true })));
+    expect(stores.busy).toBe(false);
+    expect(stores.depth).toEqual({ queuedPages: 0, overflowPages: 0, freeBuffers: 1 });
+  });
+
   it('of unknown, finished and released jobs does nothing', () => {
     const stores = queue();
     stores.end(quiet(0, [], [store(0, 1)]));
