@@ -2,10 +2,31 @@
  * The bytes of the host tier: page-sized slots in a few large `ArrayBuffer`s. Knows nothing of keys or policies.
  */
 import { ConfigError, DeviceError } from './errors.ts';
-import type { SlotId } from './units.ts';
+import { machineMemoryBytes } from './runtime/machine-memory.ts';
+import { formatBytes, type SlotId } from './units.ts';
 
 /** Larger `ArrayBuffer`s are refused by some engines. */
 const SEGMENT_BYTES_MAX = 2 ** 30;
+
+/** How the caller of a check calls the two sizes. */
+const FIELDS = { slots: 'offload.slots', slotBytes: 'cache.pageBytes' };
+
+/**
+ * Throws `ConfigError` for a host tier that this machine's memory cannot hold, where the runtime tells how much there
+ * is. Memory is often handed out before it is there, and then the process is killed when it fills the slots.
+ */
+export function requireHostMemory(
+  size: { readonly slots: number; readonly slotBytes: number },
+  options: { names?: typeof FIELDS; machineBytes?: number } = {},
+): void {
+  const { slots, slotBytes } = size;
+  const { names = FIELDS, machineBytes = machineMemoryBytes() } = options;
+  if (slots * slotBytes <= machineBytes) return;
+  throw new ConfigError(
+    `${names.slots} is ${slots}: so many slots of ${slotBytes} bytes (${names.slotBytes}) need ` +
+      `${formatBytes(slots * slotBytes)}, this machine has ${formatBytes(machineBytes)} of memory; use fewer or smaller ones`,
+  );
+}
 
 export class HostMemory {
   readonly slots: number;
@@ -13,14 +34,23 @@ export class HostMemory {
   readonly slotsPerSegment: number;
   private readonly segments: Uint8Array<ArrayBuffer>[] = [];
 
-  /** Throws `DeviceError` when the memory is refused; what was obtained until then is given back. */
-  constructor(options: { slots: number; slotBytes: number; segmentBytesMax?: number }) {
-    const { slots, slotBytes, segmentBytesMax = SEGMENT_BYTES_MAX } = options;
+  /**
+   * Throws `ConfigError` for more than the machine has, and `DeviceError` when the memory is refused all the same;
+   * what was obtained until then is given back. A browser tells of no size, so there only the second one is possible.
+   */
+  constructor(options: {
+    slots: number;
+    slotBytes: number;
+    segmentBytesMax?: number;
+    machineBytes?: number;
+  }) {
+    const { slots, slotBytes, segmentBytesMax = SEGMENT_BYTES_MAX, machineBytes } = options;
     if (slotBytes > segmentBytesMax) {
       throw new ConfigError(
         `a slot of ${slotBytes} bytes exceeds ${segmentBytesMax} bytes; use smaller pages`,
       );
     }
+    requireHostMemory({ slots, slotBytes }, { machineBytes });
     this.slots = slots;
     this.slotBytes = slotBytes;
     this.slotsPerSegment = Math.floor(segmentBytesMax / slotBytes);
@@ -30,7 +60,8 @@ export class HostMemory {
         this.segments.push(new Uint8Array(bytes));
       } catch (cause) {
         throw new DeviceError(
-          `host memory refused: ${slots} slots of ${slotBytes} bytes need ${slots * slotBytes} bytes; use fewer slots`,
+          `host memory refused: ${slots} slots of ${slotBytes} bytes need ${formatBytes(slots * slotBytes)}, ` +
+            `and no more than ${formatBytes(first * slotBytes)} could be had; use fewer slots or smaller pages`,
           { cause },
         );
       }

@@ -35,3 +35,16 @@ export const WORD_BYTES = 4;
 export function ceilDiv(dividend: number, divisor: number): number {
   return Math.ceil(dividend / divisor);
 }
+
+/** Bytes as people read them. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  const digits = Number.isInteger(value) || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${units[unit]}`;
+}

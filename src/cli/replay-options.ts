@@ -1,11 +1,10 @@
 /** The options of `pagefence replay`: how they are spelt, what they are without being given, and how they fit. */
-import { totalmem } from 'node:os';
 import { Command, Option } from 'commander';
 import { ConfigError } from '../errors.ts';
+import { requireHostMemory } from '../host-memory.ts';
 import { REPLAY_POLICIES, type ReplayPolicy } from '../trace/policy-replay.ts';
 import { WORD_BYTES } from '../units.ts';
 import type { SizedConfig } from './device.ts';
-import { formatBytes } from './format.ts';
 import { bytes, count, countOr, list, oneOf } from './numbers.ts';
 
 /** As commander fills them in. What depends on other options has no default here. */
@@ -187,12 +186,11 @@ export function engineConfigOf(
     );
   }
   const slots = options.hostSlots ?? (trace.bundled ? SAMPLE_HOST_SLOTS : HOST_SLOTS);
-  if (slots * pageBytes > totalmem()) {
-    throw new ConfigError(
-      `--host-slots ${slots} of ${pageBytes} bytes (--page-bytes) need ${formatBytes(slots * pageBytes)}, ` +
-        `this machine has ${formatBytes(totalmem())} of memory; use fewer or smaller pages`,
-    );
-  }
+  // Before a device is opened, and in the words of the options.
+  requireHostMemory(
+    { slots, slotBytes: pageBytes },
+    { names: { slots: '--host-slots', slotBytes: '--page-bytes' } },
+  );
   const pages = options.poolPages ?? (trace.bundled ? SAMPLE_POOL_PAGES : POOL_PAGES);
   return {
     cache: {

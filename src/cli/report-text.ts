@@ -1,13 +1,6 @@
 /** The report of a replay for people. */
-import {
-  alignColumns,
-  filesText,
-  formatBytes,
-  formatCount,
-  formatRate,
-  formatSeconds,
-  formatShare,
-} from './format.ts';
+import { formatBytes } from '../units.ts';
+import { alignColumns, filesText, formatCount, formatRate, formatSeconds, formatShare } from './format.ts';
 import type { ReplayResult } from './report.ts';
 
 const PAGES_SHOWN_MAX = 8;

@@ -12,7 +12,7 @@ const RULES: Record<string, readonly string[]> = {
   units: [],
   errors: [],
   config: ['units', 'errors'],
-  'host-memory': ['units', 'errors'],
+  'host-memory': ['units', 'errors', 'runtime/machine-memory'],
   cache: LEAVES,
   schedule: [...LEAVES, 'cache'],
   offload: [...LEAVES, 'cache', 'schedule'],

@@ -82,7 +82,7 @@ describe('options that cannot be', () => {
     [['--host-slots', '1.5'], "argument '1.5' is invalid. Use a whole number from 0 to"],
     [
       ['--host-slots', '60000000', '--page-bytes', '1GiB'],
-      '--host-slots 60000000 of 1073741824 bytes (--page-bytes) need',
+      '--host-slots is 60000000: so many slots of 1073741824 bytes (--page-bytes) need 58594 TiB, this machine has',
     ],
     [
       ['--overflow-bytes', '1024GiB'],

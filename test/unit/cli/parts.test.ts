@@ -1,15 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { limitsFor } from '../../../src/cli/device.ts';
-import {
-  alignColumns,
-  formatBytes,
-  formatRate,
-  formatSeconds,
-  formatShare,
-} from '../../../src/cli/format.ts';
+import { alignColumns, formatRate, formatSeconds, formatShare } from '../../../src/cli/format.ts';
 import { createProgress, progressText } from '../../../src/cli/progress.ts';
 import { DeviceError } from '../../../src/errors.ts';
 import { runCli, TextSink } from './run-cli.ts';
+import { formatBytes } from '../../../src/units.ts';
 
 vi.mock('../../../src/runtime/acquire.ts', () => ({
   acquireAdapter: () =>
