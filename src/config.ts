@@ -37,7 +37,10 @@ export interface TransferConfig {
   storeBytesPerStep: number;
   /** Buffers in the staging ring. One is in use from its step until its acknowledgement is admitted. Default: 4. */
   stagingBuffers: number;
-  /** Bytes of one staging buffer: at least one page, a multiple of 4. Default: 4 MiB; with a device, what suits it. */
+  /**
+   * Bytes of one staging buffer: at least one page, a multiple of 4. Default: 4 MiB; with a device, what suits it, but
+   * in all buffers together no more than the pool.
+   */
   stagingBytes: number;
   /** Bytes of the device buffer for flushed pages while the ring is full. 0: such a store fails. Default: 8 MiB. */
   overflowBytes: number;

@@ -1,5 +1,5 @@
 /** Puts an engine together from a configuration: host memory, worker, and the loop around them. */
-import { engineConfigSchema, parseConfig, type EngineConfigInput } from './config.ts';
+import { engineConfigSchema, parseConfig, type EngineConfig, type EngineConfigInput } from './config.ts';
 import { Engine, type EngineOptions } from './engine.ts';
 import { ConfigError } from './errors.ts';
 import { adapterFacts } from './gpu/device.ts';
@@ -63,12 +63,8 @@ export async function createEngine(
   if (device !== undefined && !('queue' in device)) {
     throw new ConfigError('device is no GPUDevice; give what adapter.requestDevice() resolves to');
   }
-  let config = parseConfig(engineConfigSchema, input, WHAT);
-  if (device) {
-    // Staging that suits the device's implementation, where the caller did not choose.
-    const transfer = { ...suggestedTransfer(adapterFacts(device)), ...input.transfer };
-    config = parseConfig(engineConfigSchema, { ...input, transfer }, WHAT);
-  } else if (forward) {
+  const config = device ? configFor(device, input) : parseConfig(engineConfigSchema, input, WHAT);
+  if (forward && !device) {
     throw new ConfigError('forward needs a device to run on; give one, or leave forward out');
   }
   const { cache, transfer, offload, witness } = config;
@@ -79,4 +75,26 @@ export async function createEngine(
     ? await WebGpuWorker.create({ device, forward, ...parts })
     : new SimulatedWorker(parts);
   return new Engine({ config, worker, host, nextToken, onCacheEvent });
+}
+
+/**
+ * Staging suits the device's implementation where the caller did not choose. The sizes that suit are meant for pools of
+ * many MiB. In a small one hardly more pages than it has can be on their way at once, so the buffers hold no more.
+ */
+function configFor(device: GPUDevice, input: EngineConfigInput): EngineConfig {
+  const given: EngineConfigInput['transfer'] = input?.transfer;
+  const suggested = suggestedTransfer(adapterFacts(device));
+  const stagingBuffers = given?.stagingBuffers ?? suggested.stagingBuffers;
+  const stagingBytes = given?.stagingBytes ?? suggested.stagingBytes;
+  const whole = { ...input, transfer: { ...given, stagingBuffers, stagingBytes } };
+  const config = parseConfig(engineConfigSchema, whole, WHAT);
+  const { transfer, cache } = config;
+  if (given?.stagingBuffers === undefined) {
+    transfer.stagingBuffers = Math.min(transfer.stagingBuffers, cache.pages);
+  }
+  if (given?.stagingBytes === undefined) {
+    const pagesEach = Math.max(1, Math.floor(cache.pages / transfer.stagingBuffers));
+    transfer.stagingBytes = Math.min(transfer.stagingBytes, pagesEach * cache.pageBytes);
+  }
+  return config;
 }

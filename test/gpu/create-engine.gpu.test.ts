@@ -1,6 +1,15 @@
 /** What a caller with a device and kernels of its own gets. */
 import { describe, expect, it } from 'vitest';
-import { createEngine, slotId, type PageId, type StepPlan } from '../../src/index.ts';
+import {
+  adapterFacts,
+  ConfigError,
+  createEngine,
+  slotId,
+  suggestedTransfer,
+  type PageId,
+  type StepPlan,
+  type TransferConfig,
+} from '../../src/index.ts';
 import { prompt } from '../support/worlds.ts';
 import { expectBytes, readBytes, withDevice } from './support/device.ts';
 
@@ -56,6 +65,56 @@ describe('createEngine with a device', () => {
         await engine.close();
         expect(engine.worker.liveBytes).toBe(0);
       }
+    });
+  });
+
+  it('reads the configuration once', async () => {
+    await withDevice(async (device) => {
+      let reads = 0;
+      const input = {
+        get cache() {
+          reads += 1;
+          return cache;
+        },
+      };
+      const engine = await createEngine(input, { device });
+      expect(reads).toBe(1);
+      await engine.close();
+    });
+  });
+
+  it('names what is wrong with a configuration', async () => {
+    await withDevice(async (device) => {
+      await expect(createEngine({ cache: { ...cache, pageBytes: 10 } }, { device })).rejects.toThrow(
+        /cache\.pageBytes/,
+      );
+      await expect(createEngine(undefined as never, { device })).rejects.toThrow(ConfigError);
+      await expect(createEngine({ cache, transfer: { stagingBytes: 16 } }, { device })).rejects.toThrow(
+        /transfer\.stagingBytes: 16 cannot hold one page of 32 bytes/,
+      );
+    });
+  });
+
+  it('stages no more than the pool holds, unless it is told to', async () => {
+    await withDevice(async (device) => {
+      const stagingOf = async (pages: number, transfer: Partial<TransferConfig> = {}) => {
+        const engine = await createEngine(
+          { cache: { ...cache, pages }, offload: { slots: 4 }, transfer },
+          { device },
+        );
+        await engine.close();
+        const { stagingBuffers, stagingBytes } = engine.config.transfer;
+        return [stagingBuffers, stagingBytes];
+      };
+      expect(await stagingOf(2)).toEqual([2, 32]);
+      expect(await stagingOf(5)).toEqual([4, 32]);
+      expect(await stagingOf(15)).toEqual([4, 3 * 32]);
+      expect(await stagingOf(15, { stagingBuffers: 2 })).toEqual([2, 7 * 32]);
+      expect(await stagingOf(2, { stagingBuffers: 3 })).toEqual([3, 32]);
+      expect(await stagingOf(15, { stagingBytes: 4096 })).toEqual([4, 4096]);
+      // A pool of many MiB gets what suits the device.
+      const { stagingBytes } = suggestedTransfer(adapterFacts(device));
+      expect(await stagingOf(stagingBytes / 8)).toEqual([4, stagingBytes]);
     });
   });
 });
