@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../../package.json';
 import { ConfigError, InputError, InvariantError, PagefenceError } from '../errors.ts';
+import { missingPermission } from '../runtime/permission.ts';
 import { writeText, type CliIo } from './io.ts';
 import { addReplayOptions, requireFitting, type ReplayCliOptions } from './replay-options.ts';
 
@@ -13,7 +14,7 @@ const EXIT_STATUS = `
 Exit status:
   0    done, and every byte that was read was right
   1    a mismatch was found, or the run could not be done (no adapter, device lost, output not written)
-  2    bad input: an option, a file, a line of it
+  2    bad input: an option, a file, a line of it; in Deno, a permission that is missing
   130  interrupted; the report covers what was done
 A pipe whose reader leaves early changes nothing.
 `;
@@ -74,7 +75,13 @@ function createProgram(host: {
     .helpOption('-h, --help', 'show this')
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeOut: show, writeErr: (text) => io.stderr.write(text) })
+    .configureOutput({
+      writeOut: show,
+      writeErr: (text) => io.stderr.write(text),
+      // There are none. To find out, commander would read variables, which Deno permits to nobody who has not asked.
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
     .addHelpText('after', "\n`pagefence replay --help` lists that command's options.");
 
   const replay = program
@@ -103,6 +110,13 @@ function createProgram(host: {
 function explain(error: unknown, io: CliIo): number {
   // Commander has printed its message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : STATUS_BAD_INPUT;
+  const missing = missingPermission(error);
+  if (missing) {
+    io.stderr.write(
+      `pagefence: Deno denies ${missing.access}; add ${missing.flag} behind deno run, or -A for all that this command takes\n`,
+    );
+    return STATUS_BAD_INPUT;
+  }
   const known = error instanceof PagefenceError && !(error instanceof InvariantError);
   const text = known
     ? error.message

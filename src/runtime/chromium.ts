@@ -35,7 +35,10 @@ export interface BrowserHost {
 const thisHost: BrowserHost = {
   platform: process.platform,
   env: process.env,
-  home: homedir(),
+  // Only when it is needed: in Deno the question alone takes a permission.
+  get home() {
+    return homedir();
+  },
   exists: existsSync,
   unpack: unpackBrowser,
 };

@@ -32,6 +32,9 @@ function loadLibrary(path: string): string | undefined {
   return undefined;
 }
 
+/** The npm package that is Node's WebGPU, with the version that the tests run on. */
+export const WEBGPU_SPEC = 'webgpu@0.6';
+
 type WebgpuPackage = typeof import('webgpu');
 
 export class NodeHost implements NativeHost {

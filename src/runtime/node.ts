@@ -3,8 +3,9 @@ import process from 'node:process';
 import { DeviceError } from '../errors.ts';
 import { acquired, type AcquiredAdapter } from './adapter.ts';
 import { detectRuntime } from './detect.ts';
-import { DenoHost, NodeHost, type NativeHost } from './native-host.ts';
-import { findSoftwareDriver, softwareDriverRemedy, type SoftwareDriver } from './software-driver.ts';
+import { DenoHost, NodeHost, WEBGPU_SPEC, type NativeHost } from './native-host.ts';
+import { missingPermission } from './permission.ts';
+import { adapterRemedy, findSoftwareDriver, type SoftwareDriver } from './software-driver.ts';
 import { SOFTWARE_PACKAGE } from './software-package.ts';
 
 export type { AcquiredAdapter } from './adapter.ts';
@@ -21,7 +22,7 @@ async function thisHost(): Promise<NativeHost> {
     return (host ??= new NodeHost(await import('webgpu')));
   } catch (error) {
     throw new DeviceError(
-      `the npm package "webgpu", which is Node's WebGPU, cannot be loaded (${problem(error)}); run: npm install webgpu`,
+      `the npm package "webgpu", which is Node's WebGPU, cannot be loaded (${problem(error)}); run: npm install ${WEBGPU_SPEC}`,
       { cause: error },
     );
   }
@@ -42,6 +43,7 @@ export async function acquireFrom(
   native: NativeHost,
   findDriver: () => Promise<SoftwareDriver | undefined>,
   options: GPURequestAdapterOptions = {},
+  machine: { platform: string; arch: string } = process,
 ): Promise<AcquiredAdapter> {
   let ownFailure = native.ownAdapterObstacle();
   const request = async () => {
@@ -55,22 +57,37 @@ export async function acquireFrom(
     ownFailure = 'none found';
   }
 
+  let driver: SoftwareDriver | undefined;
   let driverFailure: string | undefined;
+  let cause: unknown;
   try {
-    const driver = await findDriver();
-    if (driver === undefined) driverFailure = softwareDriverRemedy();
+    driver = await findDriver();
+    if (driver === undefined) driverFailure = whyNoDriver(machine);
     else native.useDriver(driver);
   } catch (error) {
     driverFailure = problem(error);
+    cause = error;
   }
   if (driverFailure === undefined || !native.mayAskAgain) {
     const adapter = await request();
     if (adapter !== undefined) return adapter;
   }
 
+  const { platform, arch } = machine;
+  const missing = missingPermission(cause);
+  const remedy = missing
+    ? `Run Deno with ${missing.flag}, or with -A for all that it takes`
+    : adapterRemedy(machine, { hasPackage: driver !== undefined || cause !== undefined });
   throw new DeviceError(
-    `no WebGPU adapter for ${native.runtime} on ${process.platform} ${process.arch}. Tried the machine's own ` +
+    `no WebGPU adapter for ${native.runtime} on ${platform} ${arch}. Tried the machine's own ` +
       `(${ownFailure ?? 'none found'}) and the software driver in ${SOFTWARE_PACKAGE} ` +
-      `(${driverFailure ?? 'loaded, but refused'}). Install a graphics driver with Vulkan, or that package`,
+      `(${driverFailure ?? 'loaded, but refused'}). ${remedy}`,
+    { cause },
   );
+}
+
+function whyNoDriver({ platform, arch }: { platform: string; arch: string }): string {
+  return platform === 'linux' && arch === 'x64'
+    ? 'not installed'
+    : `for Linux on x64 only, and this is ${platform} on ${arch}`;
 }

@@ -7,12 +7,11 @@
  * each time an instance is made.
  */
 import { join } from 'node:path';
-import process from 'node:process';
 import {
   cacheFolder,
   fillFolderOnce,
   findSoftwarePackage,
-  SOFTWARE_PACKAGE,
+  SOFTWARE_PACKAGE_SPEC,
   unpackTar,
 } from './software-package.ts';
 
@@ -42,9 +41,14 @@ export async function findSoftwareDriver(): Promise<SoftwareDriver | undefined> 
   return { loader: join(folder, VULKAN_LOADER), manifest: join(folder, DRIVER_MANIFEST) };
 }
 
-/** Why there is no software driver here, and what to do about it. */
-export function softwareDriverRemedy(host: { platform: string; arch: string } = process): string {
-  return host.platform === 'linux' && host.arch === 'x64'
-    ? `run: npm install ${SOFTWARE_PACKAGE}`
-    : `it exists for Linux on x64 only, and this is ${host.platform} on ${host.arch}`;
+/** What to install where there is no adapter. `hasPackage`: the software driver's is there, and was of no use. */
+export function adapterRemedy(
+  { platform, arch }: { platform: string; arch: string },
+  { hasPackage }: { hasPackage: boolean },
+): string {
+  if (platform === 'darwin') return 'Metal, which it takes, comes with macOS: update macOS';
+  if (platform === 'win32') return 'Direct3D 12, which it takes, comes with the graphics driver: update that';
+  const own = "Install a Vulkan driver for this machine's GPU";
+  if (platform !== 'linux' || arch !== 'x64' || hasPackage) return own;
+  return `${own}, or a software one: npm install ${SOFTWARE_PACKAGE_SPEC}`;
 }

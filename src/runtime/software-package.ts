@@ -12,12 +12,15 @@ import process from 'node:process';
 import { pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, createBrotliDecompress } from 'node:zlib';
 import { DeviceError } from '../errors.ts';
+import { missingPermission } from './permission.ts';
 import { readTar } from './tar.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const SOFTWARE_PACKAGE = '@sparticuz/chromium';
+/** The package with the major version that the tests run on. */
+export const SOFTWARE_PACKAGE_SPEC = `${SOFTWARE_PACKAGE}@153`;
 
 export interface SoftwarePackage {
   readonly version: string;
@@ -34,7 +37,8 @@ export async function findSoftwarePackage(
     let main: string;
     try {
       main = createRequire(from).resolve(SOFTWARE_PACKAGE);
-    } catch {
+    } catch (error) {
+      if (missingPermission(error)) throw error;
       continue;
     }
     return packageAround(main);

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReplayResult } from '../../../src/cli/report.ts';
+import { findDeno } from '../../../scripts/support/deno.mjs';
 import { HEADER, requestLine, temporaryFolder, type CliRun } from './run-cli.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -28,8 +29,17 @@ interface Started extends CliRun {
   readonly signal: NodeJS.Signals | null;
 }
 
-function start(argv: readonly string[], options: { onErr?: (pid: number) => void } = {}) {
-  const child = spawn(process.execPath, [`${outDir}/cli.js`, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+interface StartOptions {
+  readonly onErr?: (pid: number) => void;
+  /** Default: Node. */
+  readonly runtime?: readonly [program: string, ...argv: string[]];
+}
+
+function start(argv: readonly string[], options: StartOptions = {}) {
+  const [program, ...before] = options.runtime ?? [process.execPath];
+  const child = spawn(program, [...before, `${outDir}/cli.js`, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const text = { out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => {
@@ -103,3 +113,42 @@ describe('the built command', { timeout: 60_000 }, () => {
     expect((JSON.parse(out) as ReplayResult).blockReferences).toBe(6551);
   });
 });
+
+const deno = findDeno();
+
+describe.skipIf(deno === undefined)(
+  'the built command in Deno without permissions',
+  { timeout: 60_000 },
+  () => {
+    const inDeno = (...argv: string[]) => start(argv, { runtime: [deno!, 'run', '--no-prompt'] }).ended;
+
+    it('names the missing one in one line, and what to add', async () => {
+      const { status, out, err } = await inDeno('replay', '--worker', 'simulated', '/no/such/file');
+      expect({ status, out }).toEqual({ status: 2, out: '' });
+      expect(err).toBe(
+        'pagefence: Deno denies read access to "/no/such/file"; add --allow-read behind deno run, ' +
+          'or -A for all that this command takes\n',
+      );
+    });
+
+    it('does what takes none', async () => {
+      const [help, simulated] = await Promise.all([
+        inDeno('replay', '--help'),
+        inDeno('replay', '--worker', 'simulated', '--limit', '3', '--json'),
+      ]);
+      expect([help.status, help.err]).toEqual([0, '']);
+      expect([simulated.status, simulated.err]).toEqual([0, '']);
+      expect(JSON.parse(simulated.out)).toMatchObject({ requests: 3, mismatches: 0, runtime: 'deno' });
+    });
+
+    it('looks for an adapter, and where that takes a permission names it', async () => {
+      const { status, err } = await inDeno('replay', '--limit', '3', '--json');
+      // The machine may have an adapter of its own, which takes none.
+      if (status === 0) return;
+      expect(err).toMatch(
+        /^pagefence: Deno denies .+ access.*; add --allow-.+ behind deno run, or -A for .*\n$/,
+      );
+      expect(status).toBe(2);
+    });
+  },
+);

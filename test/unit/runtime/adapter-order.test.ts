@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { DeviceError } from '../../../src/errors.ts';
-import type { NativeHost } from '../../../src/runtime/native-host.ts';
+import manifest from '../../../package.json' with { type: 'json' };
+import { WEBGPU_SPEC, type NativeHost } from '../../../src/runtime/native-host.ts';
 import { acquireFrom } from '../../../src/runtime/node.ts';
+import { SOFTWARE_PACKAGE_SPEC } from '../../../src/runtime/software-package.ts';
 
 const driver = { loader: 'loader', manifest: 'manifest' };
 const own = { info: { description: 'own' } } as GPUAdapter;
@@ -61,10 +63,43 @@ describe('the order of adapters where one may ask again (Node)', () => {
     await expect(refused).rejects.toThrow(/no Vulkan loader.*@sparticuz\/chromium \(cannot be loaded\)/);
   });
 
-  it('says what to install where the package is missing', async () => {
+  it.each([
+    [
+      'linux',
+      'x64',
+      "(not installed). Install a Vulkan driver for this machine's GPU, or a software one: " +
+        'npm install @sparticuz/chromium@153',
+    ],
+    [
+      'linux',
+      'arm64',
+      "(for Linux on x64 only, and this is linux on arm64). Install a Vulkan driver for this machine's GPU",
+    ],
+    [
+      'darwin',
+      'arm64',
+      '(for Linux on x64 only, and this is darwin on arm64). Metal, which it takes, comes with macOS: update macOS',
+    ],
+    [
+      'win32',
+      'x64',
+      '(for Linux on x64 only, and this is win32 on x64). Direct3D 12, which it takes, comes with the graphics ' +
+        'driver: update that',
+    ],
+  ])('says what to install on %s %s', async (platform, arch, end) => {
     const { host, find } = fakeHost({});
-    await expect(acquireFrom(host, find(undefined))).rejects.toThrow(
-      /own \(none found\).*(npm install @sparticuz\/chromium|Linux on x64 only)/,
+    await expect(acquireFrom(host, find(undefined), {}, { platform, arch })).rejects.toThrow(
+      new DeviceError(
+        `no WebGPU adapter for node on ${platform} ${arch}. Tried the machine's own (none found) and the software ` +
+          `driver in @sparticuz/chromium ${end}`,
+      ),
+    );
+  });
+
+  it('does not advise to install what is there', async () => {
+    const { host, find } = fakeHost({ refuses: true });
+    await expect(acquireFrom(host, find(driver), {}, { platform: 'linux', arch: 'x64' })).rejects.toThrow(
+      /\(cannot be loaded\)\. Install a Vulkan driver for this machine's GPU$/,
     );
   });
 
@@ -72,6 +107,16 @@ describe('the order of adapters where one may ask again (Node)', () => {
     const { host, find } = fakeHost({});
     const deaf: NativeHost = { ...host, requestAdapter: () => Promise.resolve(null) };
     await expect(acquireFrom(deaf, find(driver))).rejects.toThrow(/loaded, but refused/);
+  });
+});
+
+describe('what messages tell to install', () => {
+  it('is what the tests run on', () => {
+    const { devDependencies, optionalDependencies } = manifest;
+    const major = /^\^(\d+)\./.exec(devDependencies['@sparticuz/chromium'])![1];
+    expect(SOFTWARE_PACKAGE_SPEC).toBe(`@sparticuz/chromium@${major}`);
+    const [, minor] = /^\^(0\.\d+)\./.exec(optionalDependencies.webgpu)!;
+    expect(WEBGPU_SPEC).toBe(`webgpu@${minor}`);
   });
 });
 
@@ -87,5 +132,19 @@ describe('the order of adapters where the first answer is kept (Deno)', () => {
     expect((await acquireFrom(without.host, without.find(undefined))).description).toBe('own');
     const refusing = fakeHost({ asksOnce: true, own: true, refuses: true });
     expect((await acquireFrom(refusing.host, refusing.find(driver))).description).toBe('own');
+  });
+
+  it('names the permission that keeps the driver out, in words and for a program', async () => {
+    const { host, find } = fakeHost({ asksOnce: true });
+    const denied = new Error('Requires ffi access to "/x.so", run again with the --allow-ffi flag');
+    const shut: NativeHost = {
+      ...host,
+      useDriver: () => {
+        throw denied;
+      },
+    };
+    const refused = acquireFrom(shut, find(driver));
+    await expect(refused).rejects.toThrow(/\. Run Deno with --allow-ffi, or with -A for all that it takes$/);
+    await expect(refused).rejects.toMatchObject({ cause: denied });
   });
 });
