@@ -195,6 +195,59 @@ describe('traces of one’s own', () => {
     await demo.close();
   });
 
+  it('produces one token a request, or the recorded ones where that is set', async () => {
+    const demo = await openDemo(stage.browser, stage.site.url);
+    await demo.until('ready');
+    await setSpeed(demo, FAST);
+    await dropFile(demo, 'long.jsonl', traceText([{ ...request('a', [1, 2]), output_tokens: 40 }]));
+    await demo.page.locator('main[data-trace="long.jsonl"][data-status="ready"]').waitFor();
+    const about = demo.page.locator('.traces .about');
+    expect(await about.innerText()).toContain('each request produces one token');
+    const outputTokens = demo.page.getByLabel('Output tokens');
+    expect(await outputTokens.inputValue()).toBe('1');
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(Number(await demo.attribute('step'))).toBeLessThan(10);
+
+    await outputTokens.selectOption('trace');
+    await demo.press('Reset and apply');
+    await demo.until('ready');
+    expect(await about.innerText()).toContain('each request produces as many tokens as were recorded');
+    await demo.press('Run');
+    await demo.untilFinished();
+    expect(Number(await demo.attribute('step'))).toBeGreaterThanOrEqual(40);
+    expect(demo.complaints).toEqual([]);
+    await demo.close();
+  });
+
+  it('begin with the fence on, whatever it was before, and stay on the chosen worker', async () => {
+    const demo = await openDemo(stage.browser, stage.site.url);
+    await demo.until('ready');
+    const fence = demo.page.getByRole('switch');
+    const switchOff = async () => {
+      await fence.click();
+      await demo.page.locator('main[data-fence="off"][data-status="ready"]').waitFor();
+      expect(await fence.isChecked()).toBe(false);
+    };
+    await demo.page.getByLabel('Worker').selectOption('simulated');
+    await switchOff();
+    await dropFile(demo, 'mine.jsonl', traceText([request('a', [1, 2, 3])]));
+    await demo.page
+      .locator('main[data-trace="mine.jsonl"][data-fence="complete"][data-status="ready"]')
+      .waitFor();
+    expect(await fence.isChecked()).toBe(true);
+    await switchOff();
+    await choose(demo, 'Hazard');
+    expect([await demo.attribute('fence'), await fence.isChecked()]).toEqual(['complete', true]);
+    expect(await demo.attribute('worker')).toBe('simulated');
+    // A file that cannot be read changes nothing.
+    await switchOff();
+    await dropFile(demo, 'photo.png', '\u0000PNG');
+    await demo.page.getByRole('alert').waitFor();
+    expect([await demo.attribute('fence'), await fence.isChecked()]).toEqual(['off', false]);
+    await demo.close();
+  });
+
   it('refuses a broken file by file, line and field, and keeps the run', async () => {
     const demo = await openDemo(stage.browser, stage.site.url);
     await demo.until('ready');

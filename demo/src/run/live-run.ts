@@ -56,7 +56,7 @@ export class LiveRun {
       engine,
       requests: trace.requests,
       concurrency: settings.concurrency,
-      outputTokens: 'trace',
+      outputTokens: settings.outputTokens,
     });
   }
 

@@ -81,20 +81,15 @@ export class Session {
 
   chooseSample(id: Sample['id']): void {
     const sample = SAMPLES.find((candidate) => candidate.id === id)!;
-    const { fence, worker } = this.current.draft;
     void this.open({ sample: id }, async () => ({
       trace: await loadSample(sample),
-      settings: { ...sample.settings, fence, worker },
+      settings: sample.settings,
     }));
   }
 
   openFiles(files: readonly File[]): void {
     if (files.length === 0) return;
-    const { fence, worker } = this.current.draft;
-    void this.open({ sample: null }, async () => {
-      const { trace, settings } = await loadFiles(files);
-      return { trace, settings: { ...settings, fence, worker } };
-    });
+    void this.open({ sample: null }, () => loadFiles(files));
   }
 
   change(settings: Partial<RunSettings>): void {
@@ -156,8 +151,10 @@ export class Session {
     cancelAnimationFrame(this.frame);
     this.set({ status: 'reading', problem: null });
     try {
-      const { trace, settings } = await read();
+      const { trace, settings: suited } = await read();
       if (request !== this.request) return;
+      // Where the pages live is the reader's choice for good. The fence is on again: a new trace begins as it should be.
+      const settings = { ...suited, worker: this.current.draft.worker };
       this.set({ trace, sample: origin.sample, draft: settings });
       await this.restart({ trace, settings, andRun: false });
     } catch (error) {

@@ -12,6 +12,8 @@ export interface RunSettings {
   readonly concurrency: number;
   /** Pages that stores may read in one step. */
   readonly storePagesPerStep: number;
+  /** Tokens that each request produces; `trace`: as many as were recorded. */
+  readonly outputTokens: 1 | 'trace';
   readonly fence: 'complete' | 'off';
   /** `auto`: WebGPU where there is one. */
   readonly worker: 'auto' | 'simulated';
@@ -35,7 +37,10 @@ const STAGING_BUFFERS = 2;
 /** Places of the overflow buffer. Too few, and flushed stores fail for want of room. */
 const OVERFLOW_PAGES_MIN = 64;
 
-/** For a trace of one's own: its longest prompt fits the pool with room to spare, and the host tier holds more. */
+/**
+ * For a trace of one's own: its longest prompt, with what was produced for it, fits the pool with room to spare, and the
+ * host tier holds more.
+ */
 export function settingsFor(trace: LoadedTrace): RunSettings {
   const pagesMax = trace.requests.reduce(
     (max, { promptTokens, outputTokens, blockTokens }) =>
@@ -49,6 +54,8 @@ export function settingsFor(trace: LoadedTrace): RunSettings {
     policy: 'lru',
     concurrency: 4,
     storePagesPerStep: Math.max(1, Math.ceil(poolPages / 64)),
+    // As `pagefence replay` does: recorded answers of thousands of tokens are as many steps, and prompts are the matter.
+    outputTokens: 1,
     fence: 'complete',
     worker: 'auto',
   };

@@ -33,6 +33,19 @@ export function SettingsForm({ session, state }: { session: Session; state: Sess
         />
       ))}
       <label>
+        <span>Output tokens</span>
+        <select
+          name="outputTokens"
+          value={String(draft.outputTokens)}
+          onChange={(event) =>
+            session.change({ outputTokens: event.currentTarget.value === 'trace' ? 'trace' : 1 })
+          }
+        >
+          <option value="1">1 a request</option>
+          <option value="trace">as recorded</option>
+        </select>
+      </label>
+      <label>
         <span>Host policy</span>
         <select
           name="policy"

@@ -2,10 +2,11 @@
 import { useRef } from 'preact/hooks';
 import { SAMPLES, type LoadedTrace } from '../run/load-trace.ts';
 import type { Session, SessionState } from '../run/session.ts';
+import type { RunSettings } from '../run/settings.ts';
 import { counted } from './format.ts';
 
 export function Traces({ session, state }: { session: Session; state: SessionState }) {
-  const { sample, trace } = state;
+  const { sample, trace, applied } = state;
   const input = useRef<HTMLInputElement>(null);
   const chosen = SAMPLES.find(({ id }) => id === sample);
   return (
@@ -45,11 +46,15 @@ export function Traces({ session, state }: { session: Session; state: SessionSta
           }}
         />
       </div>
-      <p class="about">{chosen ? chosen.about : trace && ownTrace(trace)}</p>
+      <p class="about">{chosen ? chosen.about : trace && ownTrace(trace, applied)}</p>
     </section>
   );
 }
 
-function ownTrace({ name, requests, blockTokens }: LoadedTrace): string {
-  return `${name}: ${counted(requests.length, 'request')} in pages of ${counted(blockTokens, 'token')}. The settings below were chosen to fit it.`;
+function ownTrace({ name, requests, blockTokens }: LoadedTrace, { outputTokens }: RunSettings): string {
+  const produced = outputTokens === 'trace' ? 'as many tokens as were recorded' : 'one token';
+  return (
+    `${name}: ${counted(requests.length, 'request')} in pages of ${counted(blockTokens, 'token')}. The settings below ` +
+    `were chosen to fit it; each request produces ${produced}.`
+  );
 }
