@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DeviceError } from '../../../src/errors.ts';
 import manifest from '../../../package.json' with { type: 'json' };
@@ -115,6 +116,8 @@ describe('what messages tell to install', () => {
     const { devDependencies, optionalDependencies } = manifest;
     const major = /^\^(\d+)\./.exec(devDependencies['@sparticuz/chromium'])![1];
     expect(SOFTWARE_PACKAGE_SPEC).toBe(`@sparticuz/chromium@${major}`);
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+    expect(readme).toContain(`npm install ${SOFTWARE_PACKAGE_SPEC}`);
     const [, minor] = /^\^(0\.\d+)\./.exec(optionalDependencies.webgpu)!;
     expect(WEBGPU_SPEC).toBe(`webgpu@${minor}`);
   });
