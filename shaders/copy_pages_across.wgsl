@@ -16,7 +16,7 @@ fn main(
   var at = first_unit(group, groups, lane);
   for (var i = 0u; i < units_per_invocation && at.entry < list.count; i += 1u) {
     let pair = list.moves[at.entry];
-    destination_segment[pair.destination * page_units + at.unit] = source_segment[pair.source * page_units + at.unit];
+    destination_segment[pair.destination * stride_units + at.unit] = source_segment[pair.source * stride_units + at.unit];
     at = next_unit(at);
   }
 }

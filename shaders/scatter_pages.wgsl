@@ -15,7 +15,7 @@ fn main(
   var at = first_unit(group, groups, lane);
   for (var i = 0u; i < units_per_invocation && at.entry < list.count; i += 1u) {
     let pair = list.moves[at.entry];
-    segment[pair.destination * page_units + at.unit] = staging[pair.source * page_units + at.unit];
+    segment[pair.destination * stride_units + at.unit] = staging[pair.source * stride_units + at.unit];
     at = next_unit(at);
   }
 }

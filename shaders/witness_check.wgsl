@@ -35,11 +35,11 @@ fn main(
   }
   let op = list.ops[index];
   let tile = number % tiles_per_page;
-  let base = (op.page - list.first_page) * page_words;
+  let base = (op.page - list.first_page) * stride_words;
   let end = tile_end(op, tile);
   var mismatches = 0u;
   for (var at = first_word(op, tile, lane); at.word < end; at = next_word(at)) {
-    mismatches += u32(segment[base + at.word] != witness_word(op.seed, tokens[at.token], at.word));
+    mismatches += u32(segment[base + at.word] != witness_word(op.seed, tokens[token_of_row(op, at.row)], at.word));
   }
   if (mismatches == 0u) {
     return;

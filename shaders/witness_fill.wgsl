@@ -19,9 +19,9 @@ fn main(
   }
   let op = list.ops[index];
   let tile = number % tiles_per_page;
-  let base = (op.page - list.first_page) * page_words;
+  let base = (op.page - list.first_page) * stride_words;
   let end = tile_end(op, tile);
   for (var at = first_word(op, tile, lane); at.word < end; at = next_word(at)) {
-    segment[base + at.word] = witness_word(op.seed, tokens[at.token], at.word);
+    segment[base + at.word] = witness_word(op.seed, tokens[token_of_row(op, at.row)], at.word);
   }
 }

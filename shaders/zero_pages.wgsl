@@ -14,7 +14,7 @@ fn main(
   let value = Unit(list.fill);
   var at = first_unit(group, groups, lane);
   for (var i = 0u; i < units_per_invocation && at.entry < list.count; i += 1u) {
-    segment[list.pages[at.entry] * page_units + at.unit] = value;
+    segment[list.pages[at.entry] * stride_units + at.unit] = value;
     at = next_unit(at);
   }
 }

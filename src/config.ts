@@ -15,14 +15,27 @@ export interface ScheduleConfig {
   maxTokensPerStep: number;
   /** Requests that run at once. Default: 256. */
   maxRunning: number;
+  /**
+   * `fcfs` (default): the first to come is the first to start, and the last to start gives way. `priority`: the most
+   * urgent starts first (the smallest `priority`, then the first to come), and the least urgent gives way.
+   */
+  policy: 'fcfs' | 'priority';
+  /** Tokens of one request computed in one step at most, so that long prompts leave room for others. Default: no bound. */
+  longPrefillTokens: number | null;
 }
 
 /** The host tier and the fence. */
 export interface OffloadConfig {
-  /** Page-sized places in host memory. 0 (default) switches offloading off. */
+  /** Places in host memory, of `pagesPerSlot` pages each. 0 (default) switches offloading off. */
   slots: number;
   /** Which ready, unpinned slot is evicted: `lru` (default), or `arc-tier`, an ARC whose ghosts re-enter T1. */
   policy: 'lru' | 'arc-tier';
+  /** Consecutive pages of a request that share a slot, a key and a job. Default: 1. */
+  pagesPerSlot: number;
+  /** Whether output is left out: only prompts are stored. Default: false. */
+  storePromptsOnly: boolean;
+  /** Tokens of a request beyond which nothing is stored. `null` (default): no such bound. */
+  storeTokensMax: number | null;
   /**
    * Which pages count as written by a step, and so flush the pending stores that read them. `complete` (default) is
    * the rule. The other two are for tests and the demo: `scheduled-and-loads` leaves the zero list out (the
@@ -75,11 +88,16 @@ const count = z.int().min(1);
 export const scheduleConfigSchema = z.strictObject({
   maxTokensPerStep: count.default(8192),
   maxRunning: count.default(256),
+  policy: z.enum(['fcfs', 'priority']).default('fcfs'),
+  longPrefillTokens: count.nullable().default(null),
 });
 
 export const offloadConfigSchema = z.strictObject({
   slots: z.int().min(0).max(PAGES_MAX).default(0),
   policy: z.enum(['lru', 'arc-tier']).default('lru'),
+  pagesPerSlot: count.max(1024).default(1),
+  storePromptsOnly: z.boolean().default(false),
+  storeTokensMax: z.int().min(0).nullable().default(null),
   fence: z.enum(['complete', 'scheduled-and-loads', 'off']).default('complete'),
 });
 

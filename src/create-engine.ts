@@ -1,6 +1,6 @@
 /** Puts an engine together from a configuration: host memory, worker, and the loop around them. */
 import { engineConfigSchema, parseConfig, type EngineConfig, type EngineConfigInput } from './config.ts';
-import { Engine, type EngineOptions } from './engine.ts';
+import { Engine, type EngineOptions, type Rank } from './engine.ts';
 import { ConfigError } from './errors.ts';
 import { adapterFacts } from './gpu/device.ts';
 import { suggestedTransfer } from './gpu/strategies.ts';
@@ -68,13 +68,25 @@ export async function createEngine(
     throw new ConfigError('forward needs a device to run on; give one, or leave forward out');
   }
   const { cache, transfer, offload, witness } = config;
-  const host =
-    offload.slots > 0 ? new HostMemory({ slots: offload.slots, slotBytes: cache.pageBytes }) : null;
-  const parts = { cache, transfer, host, witness };
-  const worker = device
-    ? await WebGpuWorker.create({ device, forward, ...parts })
-    : new SimulatedWorker(parts);
-  return new Engine({ config, worker, host, nextToken, onCacheEvent });
+  const rank = async (index: number): Promise<Rank<WebGpuWorker | SimulatedWorker>> => {
+    const host = offload.slots > 0 ? hostFor(config) : null;
+    const parts = { cache, transfer, host, witness, rank: index };
+    if (!device) return { worker: new SimulatedWorker(parts), host };
+    return { worker: await WebGpuWorker.create({ device, forward, ...parts }), host };
+  };
+  const ranks = [await rank(0)];
+  try {
+    while (ranks.length < cache.contextParallel) ranks.push(await rank(ranks.length));
+  } catch (error) {
+    for (const { worker } of ranks) await worker.close();
+    throw error;
+  }
+  const [{ worker, host }, ...otherRanks] = ranks;
+  return new Engine({ config, worker, host, otherRanks, nextToken, onCacheEvent });
+}
+
+function hostFor({ offload, cache }: EngineConfig): HostMemory {
+  return new HostMemory({ slots: offload.slots * offload.pagesPerSlot, slotBytes: cache.pageBytes });
 }
 
 /**

@@ -11,13 +11,14 @@ import type { EngineConfig } from './config.ts';
 import { ConfigError, InvariantError } from './errors.ts';
 import type { HostMemory } from './host-memory.ts';
 import { OffloadConnector } from './offload/connector.ts';
+import { RankedWorker } from './ranked-worker.ts';
 import type { ScheduledRequest, SchedulerOutput } from './schedule/connector-interface.ts';
 import type { FinishedRequest, Request } from './schedule/request.ts';
 import { Scheduler } from './schedule/scheduler.ts';
 import type { StepRecord } from './schedule/step-log.ts';
-import type { ForwardRequest, StepOutcome, StepPlan, Worker } from './schedule/step-plan.ts';
+import type { ForwardRequest, StepOutcome, StepPlan, WitnessReport, Worker } from './schedule/step-plan.ts';
 import { RunStatistics, type EngineStatistics } from './statistics.ts';
-import { ceilDiv, requestId, type RequestId } from './units.ts';
+import { requestId, type RequestId } from './units.ts';
 
 /** What a caller asks for. */
 export interface RequestInput {
@@ -33,10 +34,18 @@ export interface RequestInput {
   readonly adapter?: string;
   /** What stands behind placeholder tokens, in the order of the offsets. */
   readonly media?: readonly MediaItem[];
+  /** Less is more urgent. Needs `schedule.policy: 'priority'`. Default: 0. */
+  readonly priority?: number;
 }
 
 export interface StepReport extends StepRecord {
   readonly finished: readonly FinishedRequest[];
+}
+
+/** One rank's share: its worker, and the slots that this one reads and writes. */
+export interface Rank<W extends Worker = Worker> {
+  readonly worker: W;
+  readonly host: HostMemory | null;
 }
 
 export interface EngineOptions<W extends Worker = Worker> {
@@ -44,6 +53,8 @@ export interface EngineOptions<W extends Worker = Worker> {
   readonly worker: W;
   /** The slots that `worker` reads and writes. `null` when `config.offload.slots` is 0. */
   readonly host: HostMemory | null;
+  /** With `config.cache.contextParallel` ranks: those from 1 on. `worker` and `host` are rank 0. */
+  readonly otherRanks?: readonly Rank<W>[];
   /** The token after `request`'s last one. Default: a fixed mix of what is there, the same on every run. */
   readonly nextToken?: (request: Request) => number;
   readonly onCacheEvent?: (event: CacheEvent) => void;
@@ -57,9 +68,13 @@ export class Engine<W extends Worker = Worker> {
   /** Owns the pages' bytes. A `WebGpuWorker` tells where each of them lies: `locate`. */
   readonly worker: W;
   readonly host: HostMemory | null;
+  /** All ranks; the first one is `worker` and `host`. */
+  readonly ranks: readonly Rank<W>[];
   readonly cache: CacheManager;
   readonly connector: OffloadConnector;
   readonly scheduler: Scheduler;
+  /** Carries out each step on every rank. */
+  private readonly executor: Worker;
   private readonly nextToken: (request: Request) => number;
   private readonly hasher: PrefixHasher;
   private readonly live = new Map<RequestId, Request>();
@@ -68,21 +83,31 @@ export class Engine<W extends Worker = Worker> {
   private readonly unreported: FinishedRequest[] = [];
   private readonly run = new RunStatistics();
   private stepCount = 0;
+  private addedCount = 0;
   private stepping = false;
   private idleSteps = 0;
 
   constructor(options: EngineOptions<W>) {
     const { config, worker, host } = options;
-    requireOneGroup(config);
+    requireGroups(config);
     this.config = config;
     this.worker = worker;
     this.host = host;
+    this.ranks = [{ worker, host }, ...(options.otherRanks ?? [])];
+    if (this.ranks.length !== config.cache.contextParallel) {
+      throw new ConfigError(
+        `contextParallel is ${config.cache.contextParallel}, but there are ${this.ranks.length} workers; give one a rank`,
+      );
+    }
+    this.executor =
+      this.ranks.length === 1 ? worker : new RankedWorker(this.ranks.map((rank) => rank.worker));
     this.nextToken = options.nextToken ?? mixedToken;
     this.hasher = createPrefixHasher({ salt: config.cache.salt });
     this.cache = new CacheManager(config.cache, { onEvent: options.onCacheEvent });
     this.connector = new OffloadConnector({
       config: config.offload,
-      tokensPerPage: config.cache.tokensPerPage,
+      layout: this.cache.layout,
+      workers: config.cache.contextParallel,
     });
     this.scheduler = new Scheduler({ config: config.schedule, cache: this.cache, connector: this.connector });
   }
@@ -99,12 +124,12 @@ export class Engine<W extends Worker = Worker> {
 
   /** True while a step would do something: requests, stores on their way, or acknowledgements to come. */
   get hasWork(): boolean {
-    return this.live.size > 0 || this.connector.hasPendingWork || this.worker.busy;
+    return this.live.size > 0 || this.connector.hasPendingWork || this.executor.busy;
   }
 
   /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
   add(input: RequestInput): void {
-    const { id, tokens, maxOutputTokens = 1, salt, adapter, media } = input;
+    const { id, tokens, maxOutputTokens = 1, salt, adapter, media, priority = 0 } = input;
     if (typeof id !== 'string' || id === '') {
       throw new ConfigError(`a request's id is ${JSON.stringify(id)}; give it a string that is not empty`);
     }
@@ -121,6 +146,9 @@ export class Engine<W extends Worker = Worker> {
         `request ${id}: maxOutputTokens is ${maxOutputTokens}; use an integer of at least 1`,
       );
     }
+    if (!Number.isFinite(priority)) {
+      throw new ConfigError(`request ${id}: priority is ${priority}; use a number`);
+    }
     requireIdentity(id, input);
     const request: Request = {
       id: requestId(id),
@@ -132,14 +160,19 @@ export class Engine<W extends Worker = Worker> {
       }),
       promptTokens: tokens.length,
       maxOutputTokens,
+      priority,
+      arrival: this.addedCount,
       status: 'waiting',
       computedTokens: 0,
+      foundTokens: 0,
+      sharedPrefixTokens: 0,
       finishReason: null,
       preemptions: 0,
       hitTokens: null,
     };
     this.scheduler.add(request);
     this.live.set(request.id, request);
+    this.addedCount += 1;
   }
 
   /** Ends a request before the next step is scheduled. Unknown and finished ids mean nothing. */
@@ -178,6 +211,11 @@ export class Engine<W extends Worker = Worker> {
     return true;
   }
 
+  /** What the witness found so far, over all ranks. */
+  readWitness(): Promise<WitnessReport> {
+    return this.executor.readWitness();
+  }
+
   /** Counts since the engine was made. */
   statistics(): EngineStatistics {
     return this.run.summary({
@@ -196,7 +234,7 @@ export class Engine<W extends Worker = Worker> {
 
   /** Gives the worker's memory back. Twice is harmless. */
   async close(): Promise<void> {
-    await this.worker.close();
+    await this.executor.close();
   }
 
   private async runStep(): Promise<StepReport> {
@@ -210,28 +248,34 @@ export class Engine<W extends Worker = Worker> {
       step: output.step,
       ...meta,
       newPageIdsToZero: output.newPageIdsToZero,
-      copies: [],
+      copies: output.copies.copies,
       forward: output.scheduled.map((scheduled) => this.forwardOf(scheduled)),
     };
-    const outcome = await this.worker.execute(plan);
+    const outcome = await this.executor.execute(plan).finally(() => {
+      this.cache.releasePageCopies(output.copies);
+    });
     this.run.record(output, plan, outcome);
     this.update(output, outcome, finished);
     this.watchProgress(output, outcome, finished);
     return { plan, outcome, finished };
   }
 
-  private forwardOf({ request, pages, computedBefore, scheduledTokens }: ScheduledRequest): ForwardRequest {
+  private forwardOf({
+    request,
+    holdings,
+    computedBefore,
+    scheduledTokens,
+  }: ScheduledRequest): ForwardRequest {
+    const { sequence } = request;
     const end = computedBefore + scheduledTokens;
     return {
       requestId: request.id,
       start: computedBefore,
       end,
-      pages,
-      tokens: request.sequence.tokens(end),
-      pageSeeds: request.sequence.pageSeeds(
-        ceilDiv(end, this.config.cache.tokensPerPage),
-        this.config.cache.tokensPerPage,
-      ),
+      computedFrom: request.foundTokens,
+      tables: holdings.tables,
+      tokens: sequence.tokens(end),
+      unitSeeds: sequence.pageSeeds(Math.floor(end / sequence.unitTokens) + 1),
     };
   }
 
@@ -289,7 +333,7 @@ export class Engine<W extends Worker = Worker> {
       finished.length === 0 &&
       outcome.acknowledgements.length === 0 &&
       this.live.size > 0 &&
-      !this.worker.busy &&
+      !this.executor.busy &&
       !this.connector.hasPendingWork;
     this.idleSteps = idle ? this.idleSteps + 1 : 0;
     if (this.idleSteps <= IDLE_STEPS_MAX) return;
@@ -300,13 +344,11 @@ export class Engine<W extends Worker = Worker> {
   }
 }
 
-/** The cache manager knows several groups; steps, workers and the connector move one so far. */
-function requireOneGroup({ cache: { groups, contextParallel } }: EngineConfig): void {
-  const kinds = groups.map(({ kind }) => kind).join(', ');
-  if (kinds !== 'full-attention' || contextParallel !== 1) {
+/** Layers over an encoder's output need that output, which no request brings. */
+function requireGroups({ cache: { groups } }: EngineConfig): void {
+  if (groups.some(({ kind }) => kind === 'cross-attention')) {
     throw new ConfigError(
-      `the engine runs one full-attention group on one rank, not ${kinds} on ${contextParallel}; ` +
-        'use a CacheManager by itself for other layouts',
+      'the engine has no encoder outputs for a cross-attention group; leave the group out, or use a CacheManager by itself',
     );
   }
 }

@@ -4,7 +4,7 @@
  * `pagefence/node`.
  */
 export { createEngine, type CreateEngineOptions } from './create-engine.ts';
-export { Engine, type EngineOptions, type RequestInput, type StepReport } from './engine.ts';
+export { Engine, type EngineOptions, type Rank, type RequestInput, type StepReport } from './engine.ts';
 export type { EngineStatistics } from './statistics.ts';
 export {
   cacheConfigSchema,
@@ -39,8 +39,10 @@ export {
   type AllocateOptions,
   type CacheManagerOptions,
   type CacheRequest,
+  type BoundaryState,
   type GroupPages,
   type PageCopyBatch,
+  type PagesByGroup,
   type PrefixHit,
 } from './cache/cache-manager.ts';
 export type { MediaItem, RequestIdentity } from './cache/request-identity.ts';
@@ -87,6 +89,7 @@ export {
   type SlotState,
   type SlotView,
 } from './inspect.ts';
+export { RankedWorker } from './ranked-worker.ts';
 export { TransferLog, type StagingView } from './transfer-log.ts';
 
 export {

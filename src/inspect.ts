@@ -62,8 +62,10 @@ export interface RequestView {
   /** Tokens so far, prompt included, and those of them whose rows are in pages. */
   readonly tokens: number;
   readonly computedTokens: number;
-  /** Its page table. */
+  /** Its pages, all groups together, without the null page. */
   readonly pages: readonly PageId[];
+  /** Its page tables by group, with null pages where nothing is kept. */
+  readonly tables: readonly (readonly PageId[])[];
 }
 
 export interface JobView {
@@ -122,14 +124,18 @@ export function inspect(engine: Engine, options: InspectOptions = {}): EngineVie
 }
 
 function requestViews({ scheduler, cache }: Engine): RequestView[] {
-  return [...scheduler.queues.all()].map(({ id, status, promptTokens, sequence, computedTokens }) => ({
-    id,
-    status,
-    promptTokens,
-    tokens: sequence.length,
-    computedTokens,
-    pages: [...cache.pageTable(id)],
-  }));
+  return [...scheduler.queues.all()].map(({ id, status, promptTokens, sequence, computedTokens }) => {
+    const tables = cache.layout.groups.map((group) => [...cache.pageTable(id, group.id)]);
+    return {
+      id,
+      status,
+      promptTokens,
+      tokens: sequence.length,
+      computedTokens,
+      pages: tables.flat().filter((page) => page !== NULL_PAGE),
+      tables,
+    };
+  });
 }
 
 function jobViews({ connector }: Engine): JobView[] {
@@ -167,9 +173,9 @@ function pageViews({ engine, requests, jobs, last, transfers }: PageSources): Pa
       else loads.set(page, id);
     }
   }
-  const zeroed = new Set(last?.plan.newPageIdsToZero);
+  const zeroed = new Set(last?.plan.newPageIdsToZero.flatMap(({ pages }) => pages));
   const loaded = new Set(last?.plan.loads.flatMap((load) => load.pages));
-  const computed = last === null ? new Set<PageId>() : computedPages(last.plan, config.cache.tokensPerPage);
+  const computed = last === null ? new Set<PageId>() : computedPages(last.plan, cache.layout);
   return Array.from({ length: config.cache.pages }, (_, index) => {
     const id = pageId(index);
     const references = cache.refCount(id);

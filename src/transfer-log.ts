@@ -4,12 +4,13 @@
  * again gives the same answers.
  */
 import type { EngineConfig } from './config.ts';
+import { resolveLayout, type CacheLayout } from './config/layout.ts';
 import { ConfigError } from './errors.ts';
 import type { StepRecord } from './schedule/step-log.ts';
 import type { StepPlan, StoreJob } from './schedule/step-plan.ts';
 import { StoreQueue, type StoreCopy } from './transfer/store-queue.ts';
-import { ceilDiv, type JobId, type PageId, type SlotId } from './units.ts';
-import { writtenPages } from './written-pages.ts';
+import { type JobId, type PageId, type SlotId } from './units.ts';
+import { overwrittenPages, writtenPages } from './written-pages.ts';
 
 /** One page of a store that is not complete. */
 interface StorePage {
@@ -36,7 +37,7 @@ export interface StagingView {
 export class TransferLog {
   readonly #lag: number;
   readonly #stagingBuffers: number;
-  readonly #tokensPerPage: number;
+  readonly #layout: CacheLayout;
   /** The same queue that workers use: it decides by counts alone, so it decides the same here. */
   readonly #queue: StoreQueue;
   readonly #pending = new Map<JobId, StorePage[]>();
@@ -57,7 +58,7 @@ export class TransferLog {
     }
     this.#lag = transfer.acknowledgementLag;
     this.#stagingBuffers = transfer.stagingBuffers;
-    this.#tokensPerPage = cache.tokensPerPage;
+    this.#layout = resolveLayout(cache);
     this.#queue = new StoreQueue({ ...transfer, pageBytes: cache.pageBytes });
   }
 
@@ -144,7 +145,7 @@ export class TransferLog {
   }
 
   #write(plan: StepPlan): void {
-    for (const page of writtenPages(plan, this.#tokensPerPage)) {
+    for (const page of writtenPages(plan, this.#layout)) {
       for (const job of this.#unread.get(page) ?? []) {
         const entry = this.#pending.get(job)?.find((candidate) => candidate.page === page);
         if (entry === undefined || entry.isSuspect) continue;
@@ -153,13 +154,9 @@ export class TransferLog {
         this.#exposedInLastStep.push(page);
       }
     }
-    for (const page of plan.newPageIdsToZero) this.#suspectPages.delete(page);
+    for (const { pages } of plan.newPageIdsToZero) for (const page of pages) this.#suspectPages.delete(page);
     // A page that is computed from its first row on has nothing left of what it held.
-    for (const { start, end, pages } of plan.forward) {
-      const first = ceilDiv(start, this.#tokensPerPage);
-      for (const page of pages.slice(first, ceilDiv(end, this.#tokensPerPage)))
-        this.#suspectPages.delete(page);
-    }
+    for (const page of overwrittenPages(plan, this.#layout)) this.#suspectPages.delete(page);
     for (const { source, destination } of plan.copies) {
       this.#mark(this.#suspectPages, destination, this.#suspectPages.has(source));
     }

@@ -1,23 +1,48 @@
 /** Which pages a step writes, from its plan. */
-import type { StepPlan } from './schedule/step-plan.ts';
-import { ceilDiv, type PageId } from './units.ts';
+import type { CacheLayout, GroupLayout } from './config/layout.ts';
+import type { ForwardRequest, StepPlan } from './schedule/step-plan.ts';
+import { ceilDiv, NULL_PAGE, type PageId } from './units.ts';
 
-/** Pages that get rows from the forward pass. */
-export function computedPages(plan: Pick<StepPlan, 'forward'>, tokensPerPage: number): Set<PageId> {
+/** Pages that get rows or a state from the forward pass. */
+export function computedPages(plan: Pick<StepPlan, 'forward'>, { groups }: CacheLayout): Set<PageId> {
   const computed = new Set<PageId>();
-  for (const { start, end, pages } of plan.forward) {
-    for (let i = Math.floor(start / tokensPerPage); i < ceilDiv(end, tokensPerPage); i += 1) {
-      computed.add(pages[i]);
-    }
+  for (const request of plan.forward) {
+    for (const group of groups) for (const page of computedIn(request, group)) computed.add(page);
   }
   return computed;
 }
 
 /** Pages that the step writes in any way: zeroed, copied onto, loaded or computed. */
-export function writtenPages(plan: StepPlan, tokensPerPage: number): Set<PageId> {
-  const written = computedPages(plan, tokensPerPage);
-  for (const page of plan.newPageIdsToZero) written.add(page);
+export function writtenPages(plan: StepPlan, layout: CacheLayout): Set<PageId> {
+  const written = computedPages(plan, layout);
+  for (const { pages } of plan.newPageIdsToZero) for (const page of pages) written.add(page);
   for (const { destination } of plan.copies) written.add(destination);
   for (const { pages } of plan.loads) for (const page of pages) written.add(page);
   return written;
+}
+
+/** Pages whose first row, or whole state, the forward pass writes: nothing is left of what they held. */
+export function overwrittenPages(plan: Pick<StepPlan, 'forward'>, { groups }: CacheLayout): Set<PageId> {
+  const overwritten = new Set<PageId>();
+  for (const request of plan.forward) {
+    for (const group of groups) {
+      if (group.kind === 'ring') continue;
+      const isState = group.kind === 'recurrent';
+      const first = isState ? 0 : ceilDiv(request.start, group.tokensPerPage);
+      for (const page of computedIn(request, group, first)) overwritten.add(page);
+    }
+  }
+  return overwritten;
+}
+
+function computedIn(
+  { start, end, tables }: ForwardRequest,
+  { id, kind, tokensPerPage }: GroupLayout,
+  firstMin = 0,
+): PageId[] {
+  const table = tables[id];
+  if (kind === 'ring') return [table[0]];
+  const last = ceilDiv(end, tokensPerPage);
+  const first = Math.floor(start / tokensPerPage);
+  return table.slice(Math.max(first, firstMin), last).filter((page) => page !== NULL_PAGE);
 }

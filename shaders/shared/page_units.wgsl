@@ -5,7 +5,9 @@
 // neighbouring memory. Small pages leave no lane idle. The host keeps the row of one dispatch below 2^31 units.
 override workgroup_size: u32 = 64u;
 override units_per_invocation: u32 = 8u;
+// Units of a page that are moved, and units from one page to the next.
 override page_units: u32 = 1u;
+override stride_units: u32 = 1u;
 
 // A step of workgroup_size units, as whole pages and the rest: one division an invocation instead of one a unit.
 override entries_per_step: u32 = workgroup_size / page_units;

@@ -26,7 +26,7 @@ import type { CacheEventHandler } from './events.ts';
 import { createGroup } from './groups/create-group.ts';
 import { floorTo } from './groups/full-attention.ts';
 import type { Amounts, CacheGroup, CacheRequest, PublishLimits } from './groups/group.ts';
-import { AlignedRecurrentGroup, type AnnouncedTail } from './groups/recurrent.ts';
+import { AlignedRecurrentGroup, RecurrentGroup, type AnnouncedTail } from './groups/recurrent.ts';
 import { PageCopies, type PageCopyBatch } from './page-copies.ts';
 import { PagePool } from './page-pool.ts';
 import { unreachablePages } from './reachability.ts';
@@ -34,7 +34,7 @@ import type { TokenSequence } from './token-sequence.ts';
 import { ZeroList } from './zero-list.ts';
 
 export type { AllocateOptions } from './allocate-options.ts';
-export type { PrefixHit } from './coordinator.ts';
+export { NO_HIT, type PrefixHit } from './coordinator.ts';
 export type { CacheRequest } from './groups/group.ts';
 export type { PageCopy, PageCopyBatch } from './page-copies.ts';
 
@@ -72,6 +72,14 @@ export interface GroupPages {
 /** A state inside a page that a connector may store: see `announceTails`. */
 export interface GroupTail extends AnnouncedTail {
   readonly group: GroupId;
+}
+
+/** A recurrent state that stands exactly at the end of a page of tokens. */
+export interface BoundaryState {
+  readonly group: GroupId;
+  readonly page: PageId;
+  /** Tokens that it is the state of. */
+  readonly tokens: number;
 }
 
 /** By group, in the order of the layout. */
@@ -163,6 +171,35 @@ export class CacheManager {
     return pages;
   }
 
+  /** The same, at any one time, for a request of which so many tokens are computed in a step: windows move on. */
+  pagesNeededAtOnce(tokens: number, inFlightTokens: number): number {
+    let pages = 0;
+    for (const group of this.#groups) pages += group.pagesNeeded(tokens, inFlightTokens);
+    return pages;
+  }
+
+  /** Pages by which such a request grows from one length to another. Windows let go of as many as they take. */
+  pagesOfGrowth(from: number, to: number, inFlightTokens: number): number {
+    let pages = 0;
+    for (const group of this.#groups) {
+      pages += Math.max(0, group.pagesNeeded(to, inFlightTokens) - group.pagesNeeded(from));
+    }
+    return pages;
+  }
+
+  /** Pages that a request's tables lack for its first `tokens` tokens, at any one time. */
+  pagesMissing(id: RequestId, tokens: number, inFlightTokens: number): number {
+    let pages = 0;
+    for (const group of this.#groups) {
+      const { kind } = group.layout;
+      const table = group.pageTable(id);
+      const isDense = kind === 'full-attention' || kind === 'compressed';
+      const held = isDense ? table.length : table.filter((page) => page !== NULL_PAGE).length;
+      pages += Math.max(0, group.pagesNeeded(tokens, inFlightTokens) - held);
+    }
+    return pages;
+  }
+
   /** Begins a scheduling pass: what earlier steps computed may be copied and continued from here on. */
   beginStep(): void {
     this.#unwritten.clear();
@@ -170,13 +207,13 @@ export class CacheManager {
 
   /**
    * The longest beginning of the prompt that every group can serve from cached pages. The last token is never part of
-   * it, since computing it is what gives the next one. Changes nothing, and holds nothing: allocate before anything
+   * it, since computing it is what gives the next one, and it ends at `tokensMax` at most. Changes nothing, and holds nothing: allocate before anything
    * else.
    */
-  lookup(request: CacheRequest): PrefixHit {
+  lookup(request: CacheRequest, tokensMax = Infinity): PrefixHit {
     this.#requireSequence(request);
     if (!this.#pool.caching || request.sequence.length === 0) return NO_HIT;
-    return this.#coordinator.findHit(request.sequence, request.sequence.length - 1);
+    return this.#coordinator.findHit(request.sequence, Math.min(tokensMax, request.sequence.length - 1));
   }
 
   /**
@@ -293,6 +330,15 @@ export class CacheManager {
   /** The request's pages in a group, empty if it holds none. A live view with null pages in it: copy it to keep it. */
   pageTable(id: RequestId, group: GroupId = groupId(0)): readonly PageId[] {
     return this.#group(group).pageTable(id);
+  }
+
+  /** The request's recurrent states at page ends, in every group. Empty where there are no recurrent groups. */
+  boundaryStates(id: RequestId): BoundaryState[] {
+    const states: BoundaryState[] = [];
+    for (const group of this.#groups) {
+      if (group instanceof RecurrentGroup) states.push(...group.boundaryStates(id));
+    }
+    return states;
   }
 
   /** The pages of the first `tokens` tokens by group. States stand where they stand, so recurrent groups are whole. */

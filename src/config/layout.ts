@@ -130,6 +130,20 @@ function* sizeProblems(config: CacheConfig, layout: CacheLayout): Generator<Layo
       };
     }
   }
+  if (layout.contextParallel > 1) {
+    for (const { id, config: group } of layout.groups) {
+      if (
+        group.kind === 'ring' ||
+        group.kind === 'recurrent' ||
+        group.tokensPerPage % layout.interleaveTokens === 0
+      )
+        continue;
+      yield {
+        path: ['groups', id, 'tokensPerPage'],
+        message: `a page of ${group.tokensPerPage} tokens a rank cuts the ${layout.interleaveTokens} tokens in a row that stay on one; use a multiple`,
+      };
+    }
+  }
   yield* cachingProblems(config, layout);
   if (config.tokensMax !== null) {
     const needed = pagesOfLongest(layout, config.tokensMax);

@@ -5,7 +5,10 @@
 import { ConfigError } from '../errors.ts';
 import type { ForwardRequest, WitnessReport } from '../schedule/step-plan.ts';
 import { ceilDiv, pageId, WORD_BYTES } from '../units.ts';
-import { PAGE_OP_WORDS, witnessOps, type PageOps, type PageShape } from '../witness/page-ops.ts';
+import type { CacheLayout } from '../config/layout.ts';
+import { PAGE_OP_WORDS, type PageOps } from '../witness/page-ops.ts';
+import { pageShape, type PageShape } from '../witness/page-shape.ts';
+import { witnessOps } from '../witness/witness-ops.ts';
 import { mappedBytes, type BufferLedger } from './buffers.ts';
 import { WORKGROUPS_MAX, type Binding, type CommandList } from './commands.ts';
 import { BufferUsage, MapMode } from './constants.ts';
@@ -30,16 +33,17 @@ export interface WitnessOptions {
   readonly ledger: BufferLedger;
   readonly watch: DeviceWatch;
   readonly buffers: PageBuffers;
-  readonly tokensPerPage: number;
+  readonly layout: CacheLayout;
+  /** Which of the layout's ranks the pages belong to. */
+  readonly rank: number;
   /** Words after which the counter on the device is read ahead of its overflow at 2^32. */
   readonly drainWords?: number;
 }
 
 export class WitnessKernels {
   private readonly options: WitnessOptions;
-  private readonly shape: PageShape;
-  private readonly fill: Pipeline;
-  private readonly check: Pipeline;
+  /** By group. Groups of one shape share their kernels. */
+  private readonly pipelines: readonly ShapePipelines[];
   private readonly report: GPUBuffer;
   /** Words checked since the counter on the device was last read. */
   private wordsSinceDrain = 0;
@@ -49,49 +53,51 @@ export class WitnessKernels {
   private readonly drains = new Set<Promise<void>>();
 
   static async create(options: WitnessOptions): Promise<WitnessKernels> {
-    const { ledger, buffers, tokensPerPage } = options;
-    const compile = (kernel: Kernel) => {
-      if (kernel.workgroupSize * tokensPerPage >= 2 ** 32) {
-        throw new ConfigError(
-          `tokensPerPage ${tokensPerPage} leaves the kernels' 32 bits; use smaller pages`,
-        );
-      }
-      return compileKernel(ledger.device, kernel, {
-        workgroup_size: kernel.workgroupSize,
-        words_per_invocation: kernel.perInvocation,
-        page_words: buffers.pageWords,
-        tokens_per_page: tokensPerPage,
-      });
-    };
-    const [fill, check] = await Promise.all([
-      compile(WITNESS_KERNELS.witnessFill),
-      compile(WITNESS_KERNELS.witnessCheck),
-    ]);
-    return new WitnessKernels(options, fill, check);
+    const { ledger, layout, rank } = options;
+    const compiled = new Map<string, Promise<ShapePipelines>>();
+    const pipelines = layout.groups.map((group) => {
+      const shape = pageShape(layout, group, rank);
+      const key = JSON.stringify(shape);
+      const known = compiled.get(key) ?? compileShape(ledger.device, shape);
+      compiled.set(key, known);
+      return known;
+    });
+    return new WitnessKernels(options, await Promise.all(pipelines));
   }
 
-  private constructor(options: WitnessOptions, fill: Pipeline, check: Pipeline) {
+  private constructor(options: WitnessOptions, pipelines: readonly ShapePipelines[]) {
     this.options = options;
-    this.shape = { pageWords: options.buffers.pageWords, tokensPerPage: options.tokensPerPage };
-    this.fill = fill;
-    this.check = check;
+    this.pipelines = pipelines;
     const usage = BufferUsage.STORAGE | BufferUsage.COPY_SRC | BufferUsage.COPY_DST;
     this.report = options.ledger.create('witness report', REPORT_BYTES, usage);
   }
 
-  /** Records the forward pass of a step: all fills, then all checks. */
+  /** Records the forward pass of a step: checks of what it starts from, all fills, then checks of all that it reads. */
   record(forward: readonly ForwardRequest[], step: number, commands: CommandList): void {
-    const { tokens, fill, check } = witnessOps(forward, this.shape);
-    if (fill.count + check.count === 0) return;
+    const { tokens, groups } = witnessOps(forward, this.options.layout, this.options.rank);
+    let checked = 0;
+    let filled = 0;
+    for (const { before, fill, check } of groups) {
+      checked += before.words + check.words;
+      filled += fill.words;
+    }
+    if (checked + filled === 0) return;
     const { region, view } = commands.parameters.reserve(tokens.length);
     view.set(tokens);
-    this.recordOps(commands, this.fill, fill, step, region, []);
-    if (this.wordsSinceDrain + check.words >= (this.options.drainWords ?? 2 ** 32)) this.drain(commands);
+    if (this.wordsSinceDrain + checked >= (this.options.drainWords ?? 2 ** 32)) this.drain(commands);
     // Each step records its own findings, also of a page that an earlier step has named.
     commands.clear(this.report, REPORT_LAYOUT.recent * WORD_BYTES, WORD_BYTES);
-    this.recordOps(commands, this.check, check, step, region, [this.report]);
-    this.checkedWords += check.words;
-    this.wordsSinceDrain += check.words;
+    const recordAll = (part: 'before' | 'fill' | 'check', rest: readonly Binding[]) => {
+      for (const [i, group] of groups.entries()) {
+        const pipeline = this.pipelines[i][part === 'fill' ? 'fill' : 'check'];
+        this.recordOps(commands, { pipeline, ops: group[part], shape: group.shape, step }, [region, ...rest]);
+      }
+    };
+    recordAll('before', [this.report]);
+    recordAll('fill', []);
+    recordAll('check', [this.report]);
+    this.checkedWords += checked;
+    this.wordsSinceDrain += checked;
   }
 
   /** What was found since the start, after everything submitted so far. */
@@ -110,13 +116,16 @@ export class WitnessKernels {
 
   private recordOps(
     commands: CommandList,
-    pipeline: Pipeline,
-    ops: PageOps,
-    step: number,
-    tokens: ParameterRegion,
-    rest: readonly Binding[],
+    what: {
+      readonly pipeline: Pipeline;
+      readonly ops: PageOps;
+      readonly shape: PageShape;
+      readonly step: number;
+    },
+    rest: readonly (Binding | ParameterRegion)[],
   ): void {
-    const { pageWords } = this.shape;
+    const { pipeline, ops, shape, step } = what;
+    const { pageWords } = shape;
     const { workgroupSize, perInvocation } = pipeline.kernel;
     const tilesPerPage = ceilDiv(pageWords, workgroupSize * perInvocation);
     const room = Math.floor((commands.parameters.regionWordsMax - PAGE_OPS_HEADER_WORDS) / PAGE_OP_WORDS);
@@ -129,7 +138,7 @@ export class WitnessKernels {
         const { region, view } = commands.parameters.reserve(PAGE_OPS_HEADER_WORDS + part.length);
         view.set([count, segment.firstPage, step]);
         view.set(part, PAGE_OPS_HEADER_WORDS);
-        commands.dispatch(pipeline, [segment.buffer, region, tokens, ...rest], count * tilesPerPage);
+        commands.dispatch(pipeline, [segment.buffer, region, ...rest], count * tilesPerPage);
       }
     }
   }
@@ -171,6 +180,35 @@ export class WitnessKernels {
       this.pages.set(`${page} ${step}`, { page: pageId(page), step });
     }
   }
+}
+
+interface ShapePipelines {
+  readonly fill: Pipeline;
+  readonly check: Pipeline;
+}
+
+async function compileShape(device: GPUDevice, shape: PageShape): Promise<ShapePipelines> {
+  const compile = (kernel: Kernel) => {
+    if (kernel.workgroupSize * shape.rows >= 2 ** 32) {
+      throw new ConfigError(`${shape.rows} rows a page leave the kernels' 32 bits; use smaller pages`);
+    }
+    return compileKernel(device, kernel, {
+      workgroup_size: kernel.workgroupSize,
+      words_per_invocation: kernel.perInvocation,
+      stride_words: shape.strideWords,
+      page_words: shape.pageWords,
+      rows: shape.rows,
+      ratio: shape.ratio,
+      interleave: shape.interleave,
+      ranks: shape.ranks,
+      rank: shape.rank,
+    });
+  };
+  const [fill, check] = await Promise.all([
+    compile(WITNESS_KERNELS.witnessFill),
+    compile(WITNESS_KERNELS.witnessCheck),
+  ]);
+  return { fill, check };
 }
 
 /** The operations of each segment, in their order. */

@@ -1,4 +1,6 @@
 /** Makes the parts of a worker, all of them or none. */
+import { resolveLayout, type CacheLayout } from '../config/layout.ts';
+import { WORD_BYTES } from '../units.ts';
 import { BufferLedger } from './buffers.ts';
 import { CommandList } from './commands.ts';
 import { BufferUsage } from './constants.ts';
@@ -12,6 +14,7 @@ import { WitnessKernels } from './witness.ts';
 import type { WebGpuWorkerOptions } from './worker.ts';
 
 export interface WorkerParts {
+  readonly layout: CacheLayout;
   readonly strategies: Strategies;
   readonly ledger: BufferLedger;
   readonly watch: DeviceWatch;
@@ -47,14 +50,16 @@ async function makeParts(
   ledger: BufferLedger,
   watch: DeviceWatch,
 ): Promise<WorkerParts> {
-  const { device, cache, transfer, host, witness, segmentBytesMax } = options;
-  const { pages, pageBytes, tokensPerPage } = cache;
+  const { device, cache, transfer, host, witness, segmentBytesMax, rank = 0 } = options;
+  const { pages, pageBytes } = cache;
+  const layout = resolveLayout(cache);
   const facts = options.adapter ?? adapterFacts(device);
   const strategies: Strategies = { ...defaultStrategies(facts), ...options.strategies };
   const buffers = await PageBuffers.create({ device, pages, pageBytes, ledger, segmentBytesMax });
   const kernels = await PageKernels.create({
     device,
     pageWords: buffers.pageWords,
+    groupWords: layout.groups.map((group) => group.pageBytes / WORD_BYTES),
     names: kernelsFor(strategies, options, buffers.segments.length),
   });
   const bounceBytes = Math.max(1, Math.floor(BOUNCE_BYTES / pageBytes)) * pageBytes;
@@ -64,6 +69,7 @@ async function makeParts(
       : null;
   const transfers = { ledger, watch, buffers, kernels, transfer };
   return {
+    layout,
     strategies,
     ledger,
     watch,
@@ -73,7 +79,7 @@ async function makeParts(
     bounce,
     stores: host && new Stores({ ...transfers, host, strategy: strategies.store }),
     loads: host && new Loads({ ...transfers, host, strategies }),
-    witness: witness ? await WitnessKernels.create({ ledger, watch, buffers, tokensPerPage }) : null,
+    witness: witness ? await WitnessKernels.create({ ledger, watch, buffers, layout, rank }) : null,
   };
 }
 

@@ -8,6 +8,7 @@ import type { HostMemory } from '../host-memory.ts';
 import {
   EMPTY_OUTCOME,
   type Acknowledgement,
+  type PageCopy,
   type StepOutcome,
   type StepPlan,
   type WitnessReport,
@@ -15,7 +16,7 @@ import {
 } from '../schedule/step-plan.ts';
 import { checkPlan } from '../transfer/check-plan.ts';
 import type { StoreSubmission } from '../transfer/store-queue.ts';
-import { WORD_BYTES, type PageId } from '../units.ts';
+import { WORD_BYTES, type GroupId, type PageId } from '../units.ts';
 import { POISON_WORD } from '../witness/pattern.ts';
 import { alignUp, MAP_ALIGNMENT, mappedBytes } from './buffers.ts';
 import { BufferUsage, MapMode } from './constants.ts';
@@ -34,6 +35,8 @@ export interface WebGpuWorkerOptions {
   readonly transfer: TransferConfig;
   /** Slots that stores fill and loads read, of `cache.pageBytes` each. `null`: plans carry no transfers. */
   readonly host: HostMemory | null;
+  /** Which of the configured ranks this worker is. Default: 0. */
+  readonly rank?: number;
   /** Whether plans' forward parts fill pages with the witness pattern and check them. */
   readonly witness: boolean;
   /**
@@ -112,8 +115,12 @@ export class WebGpuWorker implements Worker {
    */
   async execute(plan: StepPlan): Promise<StepOutcome> {
     this.checkOpen();
-    checkPlan(plan, { pages: this.options.cache.pages, slots: this.options.host?.slots ?? 0 });
-    const { watch } = this.parts;
+    const { watch, layout } = this.parts;
+    checkPlan(plan, {
+      pages: this.options.cache.pages,
+      groups: layout.groups.length,
+      slots: this.options.host?.slots ?? 0,
+    });
     // Transfers that the loss cut short are reported once, with this step's own; from then on steps are refused.
     if (watch.lost !== null) {
       if (!this.busy) watch.check();
@@ -215,13 +222,20 @@ export class WebGpuWorker implements Worker {
 
   /** Parts 1 to 7. */
   private record(plan: StepPlan): StoreSubmission | null {
-    const { commands, buffers, kernels, bounce, stores, loads, witness } = this.parts;
+    const { layout, commands, buffers, kernels, bounce, stores, loads, witness } = this.parts;
     const { zeroing } = this.options.cache;
     try {
       const submission = stores?.begin(plan, commands) ?? null;
       const fill = zeroing === 'poison' ? POISON_WORD : 0;
-      recordZero(plan.newPageIdsToZero, { commands, buffers, kernels, strategy: this.strategies.zero, fill });
-      recordCopies(plan.copies, { commands, buffers, kernels, strategy: this.strategies.copy, bounce });
+      const { zero, copy } = this.strategies;
+      for (const { group, pages } of plan.newPageIdsToZero) {
+        const bytes = layout.groups[group].pageBytes;
+        recordZero(pages, { commands, buffers, kernels, strategy: zero, bytes, fill });
+      }
+      for (const [group, copies] of byGroup(plan.copies)) {
+        const bytes = layout.groups[group].pageBytes;
+        recordCopies(copies, { commands, buffers, kernels, strategy: copy, bytes, bounce });
+      }
       loads?.issue(plan.loads, commands);
       witness?.record(plan.forward, plan.step, commands);
       commands.submit(`step ${plan.step}`);
@@ -284,6 +298,16 @@ export class WebGpuWorker implements Worker {
     const own = [...plan.stores, ...plan.loads].map(({ id }) => ({ job: id, ok: false, error }));
     return { ...EMPTY_OUTCOME, step: plan.step, acknowledgements: [...this.failTransfers(error), ...own] };
   }
+}
+
+function byGroup(copies: readonly PageCopy[]): Map<GroupId, PageCopy[]> {
+  const groups = new Map<GroupId, PageCopy[]>();
+  for (const copy of copies) {
+    const list = groups.get(copy.group);
+    if (list) list.push(copy);
+    else groups.set(copy.group, [copy]);
+  }
+  return groups;
 }
 
 function isIdle({ stores, newPageIdsToZero, copies, loads, forward }: StepPlan): boolean {

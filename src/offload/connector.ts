@@ -1,28 +1,30 @@
 /** Decides what moves between pages and host slots, and which pending stores must read before a step writes. */
-import { pageKey } from './page-keys.ts';
 import type { OffloadConfig } from '../config.ts';
+import type { CacheLayout } from '../config/layout.ts';
 import { ConfigError, invariant } from '../errors.ts';
 import type {
   Connector,
   ConnectorMeta,
   FinishedLoads,
+  Holdings,
   SchedulerOutput,
 } from '../schedule/connector-interface.ts';
 import type { Request } from '../schedule/request.ts';
 import type { Acknowledgement, LoadJob, StoreJob } from '../schedule/step-plan.ts';
-import { NULL_PAGE, type JobId, type PageId, type RequestId, type SlotId } from '../units.ts';
+import { NULL_PAGE, type JobId, type PageId, type PrefixKey, type RequestId, type SlotId } from '../units.ts';
 import type { OffloadEvent } from './events.ts';
+import { chunkKey, offloadGroups, type OffloadGroup } from './groups.ts';
 import { checkTables } from './integrity.ts';
 import { JobIdCounter } from './jobs.ts';
-import { scanForward } from './lookup.ts';
+import { agreeOnHit, type LookupResult } from './lookup.ts';
 import type { OffloadMetrics } from './metrics.ts';
 import { OffloadManager } from './offload-manager.ts';
 import { computedAtEnd, type RequestState } from './request-state.ts';
-import { Transfers, keysOf, type Recency } from './transfers.ts';
+import { Transfers, type Recency } from './transfers.ts';
 
 export interface OffloadConnectorOptions {
   config: OffloadConfig;
-  tokensPerPage: number;
+  layout: CacheLayout;
   /** Workers that acknowledge each job. */
   workers?: number;
   /** Shared where several parts number transfers. */
@@ -44,20 +46,25 @@ export interface ConnectorSnapshot {
     readonly workersLeft: number;
   }[];
   readonly fence: ReadonlyMap<PageId, readonly JobId[]>;
-  /** The next page that each live request offers. */
-  readonly cursors: ReadonlyMap<RequestId, number>;
+  /** The next chunk that each live request offers, by offloaded group. */
+  readonly cursors: ReadonlyMap<RequestId, readonly number[]>;
   readonly drainingRequests: number;
   readonly discardedJobs: readonly JobId[];
 }
 
 /**
- * The connector of one full-attention group; one page is one slot. Sources of a store are protected by the request's
- * own references while it lives, by a flush when it is preempted, and by the fence once it has finished.
+ * The connector of all groups that can be offloaded. What a store reads of full attention is protected by the request's
+ * own references while it lives, by a flush when it is preempted, and by the fence once it has finished; windows and
+ * states, which a running request gives back, are fenced from the start.
  */
 export class OffloadConnector implements Connector {
   readonly manager: OffloadManager;
   readonly #config: OffloadConfig;
-  readonly #tokensPerPage: number;
+  readonly #groups: readonly OffloadGroup[];
+  /** Groups in the order in which they are asked: those that keep everything, then windows, the largest first. */
+  readonly #askingOrder: readonly OffloadGroup[];
+  /** What a hit in the tier is a multiple of. */
+  readonly #unitTokens: number;
   readonly #recency: Recency;
   readonly #onEvent: ((event: OffloadEvent) => void) | undefined;
   readonly #transfers: Transfers;
@@ -67,12 +74,18 @@ export class OffloadConnector implements Connector {
   #flushNext: JobId[] = [];
 
   constructor(options: OffloadConnectorOptions) {
-    const { config, tokensPerPage, workers = 1, jobIds = new JobIdCounter() } = options;
+    const { config, layout, workers = 1, jobIds = new JobIdCounter() } = options;
     if (!Number.isSafeInteger(workers) || workers < 1) {
       throw new ConfigError(`workers: ${workers} cannot acknowledge a job; give 1 or more`);
     }
     this.#config = config;
-    this.#tokensPerPage = tokensPerPage;
+    this.#groups = offloadGroups(layout, config.pagesPerSlot);
+    const reach = ({ windowChunks, tokensPerChunk }: OffloadGroup) =>
+      windowChunks === null ? Infinity : windowChunks * tokensPerChunk;
+    this.#askingOrder = [...this.#groups].sort((a, b) => Math.sign(reach(b) - reach(a)) || 0);
+    this.#unitTokens = this.#groups
+      .map(({ tokensPerChunk }) => tokensPerChunk)
+      .reduce(leastCommonMultiple, layout.unitTokens);
     this.#recency = options.recency ?? 'on-finish';
     this.#onEvent = options.onEvent;
     this.manager = new OffloadManager({
@@ -83,7 +96,10 @@ export class OffloadConnector implements Connector {
     });
     this.#transfers = new Transfers({
       manager: this.manager,
-      tokensPerPage,
+      groups: this.#groups,
+      pagesPerSlot: config.pagesPerSlot,
+      tokensMax: ({ promptTokens }) =>
+        Math.min(config.storeTokensMax ?? Infinity, config.storePromptsOnly ? promptTokens : Infinity),
       workers,
       jobIds,
       recency: this.#recency,
@@ -107,41 +123,51 @@ export class OffloadConnector implements Connector {
     // A request never loads and stores at once, and what is in flight still decides what the tier holds.
     if (state !== undefined && state.jobs.size > 0) return 'ask again';
     if (state?.hostRefused === true) return 0;
+    this.#requireWholePages(request, localTokens);
     const { sequence } = request;
-    const start = this.#pageCount(localTokens, 'localTokens');
+    const keyedTokens = sequence.unitCount * sequence.unitTokens;
     // The last token must be computed, or there is nothing to sample from.
-    const end = Math.floor((sequence.length - 1) / this.#tokensPerPage);
-    if (start >= end) return 0;
-    if (this.#recency === 'on-lookup') this.manager.touch(keysOf(request, 0, end));
-    const { pages, pending } = scanForward(
-      (page) => this.manager.lookup(pageKey(sequence, page)),
-      start,
-      end,
-    );
-    if (pending) return 'ask again';
+    const bounds = { localTokens, tokensMax: sequence.length - 1, keyedTokens, unitTokens: this.#unitTokens };
+    if (this.#recency === 'on-lookup')
+      this.manager.touch(this.#transfers.keysBetween(request, 0, bounds.tokensMax));
+    // A key counts one sighting, however often the groups have to agree anew.
+    const answers = new Map<PrefixKey, LookupResult>();
+    const lookup = (group: OffloadGroup, chunk: number): LookupResult => {
+      const key = chunkKey(sequence, group, chunk);
+      const answer = answers.get(key) ?? this.manager.lookup(key);
+      answers.set(key, answer);
+      return answer;
+    };
+    const tokens = agreeOnHit(this.#askingOrder, lookup, bounds);
+    if (tokens === 'ask again' || tokens === localTokens) return tokens === 'ask again' ? tokens : 0;
     // Once the other request's load ends, the key is a hit on the device and costs no transfer.
-    if (keysOf(request, start, start + pages).some((key) => loading.has(key))) return 'ask again';
-    return pages * this.#tokensPerPage;
+    const needed = this.#transfers.keysBetween(request, localTokens, tokens);
+    if (loading.size > 0 && needed.some((key) => loading.has(key))) return 'ask again';
+    return tokens - localTokens;
   }
 
   updateStateAfterAllocation(
     request: Request,
-    allocation: { pages: readonly PageId[]; localTokens: number; externalTokens: number },
-  ): void {
-    if (this.#config.slots === 0) return;
-    const { localTokens, externalTokens, pages } = allocation;
-    const start = this.#pageCount(localTokens, 'localTokens');
-    const end = start + this.#pageCount(externalTokens, 'externalTokens');
-    invariant(
-      end <= pages.length,
-      `request ${request.id}: ${localTokens} local and ${externalTokens} external tokens need ${end} pages, it has ${pages.length}`,
-    );
+    allocation: { tables: Holdings['tables']; localTokens: number; externalTokens: number },
+  ): readonly PageId[] {
+    if (this.#config.slots === 0) return [];
+    const { localTokens, externalTokens, tables } = allocation;
     const state = this.#transfers.stateOf(request);
-    if (end === start) return;
-    const { id, slots, pages: destinations } = this.#transfers.createLoad(state, pages, start, end);
-    this.#newLoads.push({ id, slots, pages: destinations });
+    if (externalTokens === 0) return [];
+    const end = localTokens + externalTokens;
+    this.#requireWholePages(request, localTokens);
+    this.#requireWholePages(request, end);
+    for (const { id, tokensPerPage } of this.#groups) {
+      invariant(
+        end / tokensPerPage <= tables[id].length,
+        `request ${request.id}: ${localTokens} local and ${externalTokens} external tokens do not fit its ${tables[id].length} pages in group ${id}`,
+      );
+    }
+    const job = this.#transfers.createLoad(state, tables, localTokens, end);
+    this.#newLoads.push({ id: job.id, slots: job.slots, pages: job.pages });
     // The request is parked, not scheduled: nothing else would report its pages.
-    this.#touch(pages);
+    for (const { id } of this.#groups) this.#touch(tables[id]);
+    return job.pages;
   }
 
   buildConnectorMeta(output: SchedulerOutput): ConnectorMeta {
@@ -155,7 +181,9 @@ export class OffloadConnector implements Connector {
     for (const request of output.preempted) {
       for (const id of live.get(request.id)?.jobs ?? []) flush.add(this.#transfers.pendingStore(id).id);
     }
-    if (this.#config.fence === 'complete') this.#touch(output.newPageIdsToZero);
+    for (const { destination } of output.copies.copies) this.#touch([destination]);
+    if (this.#config.fence === 'complete')
+      for (const { pages } of output.newPageIdsToZero) this.#touch(pages);
     // Before this step's stores exist: their data is not computed yet, and a page that is claimed, zeroed and
     // filled in this step is touched and a source at once.
     for (const id of fence.jobsReading(this.#touched)) flush.add(id);
@@ -178,14 +206,15 @@ export class OffloadConnector implements Connector {
     return { loaded, failed };
   }
 
-  requestFinished(request: Request, pages: readonly PageId[]): void {
+  requestFinished(request: Request, { tables, states }: Holdings): void {
     const { live, draining, fence } = this.#transfers.tables;
     const state = live.get(request.id);
     if (state === undefined) return;
     // From here on nobody holds the pages for the stores that still read them.
     for (const id of state.jobs) fence.register(this.#transfers.pendingStore(id).pages, id);
     state.finished = true;
-    state.last = { pages: [...pages], computedTokens: computedAtEnd(request) };
+    const holdings = { tables: tables.map((table) => [...table]), states };
+    state.last = { holdings, computedTokens: computedAtEnd(request) };
     live.delete(request.id);
     draining.add(state);
   }
@@ -211,7 +240,7 @@ export class OffloadConnector implements Connector {
         return { id, kind, requestId: owner.request.id, pages, slots, workersLeft };
       }),
       fence: new Map([...fence].map(([page, readers]) => [page, [...readers]])),
-      cursors: new Map([...live].map(([id, state]) => [id, state.cursor])),
+      cursors: new Map([...live].map(([id, state]) => [id, [...state.cursors]])),
       drainingRequests: draining.size,
       discardedJobs: [...discarded.keys()],
     };
@@ -223,33 +252,24 @@ export class OffloadConnector implements Connector {
 
   /** Stores of scheduled requests in order, then the last ones of requests that finished since the previous step. */
   #buildStores(output: SchedulerOutput, flush: Set<JobId>): StoreJob[] {
-    const { draining, fence } = this.#transfers.tables;
+    const { draining } = this.#transfers.tables;
     const stores: StoreJob[] = [];
-    const build = (
-      state: RequestState,
-      pages: readonly PageId[],
-      computedTokens: number,
-    ): StoreJob | null => {
-      const job = this.#transfers.createStore(state, pages, computedTokens);
-      if (job === null) return null;
-      const store: StoreJob = { id: job.id, pages: job.pages, slots: job.slots };
-      stores.push(store);
-      return store;
+    const build = (state: RequestState, holdings: Holdings, computedTokens: number): StoreJob[] => {
+      const jobs = this.#transfers.createStores(state, holdings, computedTokens);
+      const built = jobs.map(({ id, pages, slots }): StoreJob => ({ id, pages, slots }));
+      stores.push(...built);
+      return built;
     };
-    for (const { request, pages, computedBefore, scheduledTokens } of output.scheduled) {
-      build(this.#transfers.stateOf(request), pages, computedBefore + scheduledTokens);
+    for (const { request, holdings, computedBefore, scheduledTokens } of output.scheduled) {
+      build(this.#transfers.stateOf(request), holdings, computedBefore + scheduledTokens);
     }
     for (const state of draining) {
       if (state.last === null) continue;
-      const store = build(state, state.last.pages, state.last.computedTokens);
+      const built = build(state, state.last.holdings, state.last.computedTokens);
       state.last = null;
-      if (store === null) {
-        this.#transfers.settle(state);
-        continue;
-      }
-      fence.register(store.pages, store.id);
-      // Its pages went back to the pool before the job existed, and somebody may have claimed them already.
-      if (store.pages.some((page) => this.#touched.has(page))) flush.add(store.id);
+      if (built.length === 0) this.#transfers.settle(state);
+      // Its pages went back to the pool before the jobs existed, and somebody may have claimed them already.
+      for (const { id, pages } of built) if (pages.some((page) => this.#touched.has(page))) flush.add(id);
     }
     return stores;
   }
@@ -263,16 +283,22 @@ export class OffloadConnector implements Connector {
     return jobs;
   }
 
+  #requireWholePages({ id }: Request, tokens: number): void {
+    for (const group of this.#groups) {
+      invariant(
+        tokens >= 0 && tokens % group.tokensPerPage === 0,
+        `request ${id}: ${tokens} tokens are not a whole number of pages of ${group.tokensPerPage} in group ${group.id}`,
+      );
+    }
+  }
+
   #touch(pages: Iterable<PageId>): void {
     for (const page of pages) if (page !== NULL_PAGE) this.#touched.add(page);
   }
+}
 
-  #pageCount(tokens: number, what: string): number {
-    const pages = tokens / this.#tokensPerPage;
-    invariant(
-      Number.isSafeInteger(pages) && pages >= 0,
-      `${what}: ${tokens} tokens are not a whole number of pages of ${this.#tokensPerPage}`,
-    );
-    return pages;
-  }
+function leastCommonMultiple(a: number, b: number): number {
+  let [x, y] = [a, b];
+  while (y !== 0) [x, y] = [y, x % y];
+  return (a / x) * b;
 }

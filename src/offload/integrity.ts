@@ -48,10 +48,12 @@ function checkJob({ fence, live, draining, loading }: ConnectorTables, job: Tran
       invariant(loading.get(key) === id, `job ${id} loads ${key}, which is listed for another`);
     return;
   }
+  const immediate = new Set(job.immediatePages);
   for (const page of pages) {
+    const isFenced = owner.finished || immediate.has(page);
     invariant(
-      fence.has(page, id) === owner.finished,
-      `job ${id}: page ${page} is ${owner.finished ? 'not ' : ''}fenced, its request ${owner.finished ? 'is over' : 'owns it'}`,
+      fence.has(page, id) === isFenced,
+      `job ${id}: page ${page} is ${isFenced ? 'not ' : ''}fenced, its request ${owner.finished ? 'is over' : 'owns it'}`,
     );
   }
 }
@@ -60,7 +62,7 @@ function checkSlots({ manager, jobs }: ConnectorTables): void {
   const written = new Set<SlotId>();
   const read = new Set<SlotId>();
   for (const job of jobs.values()) {
-    for (const [i, slot] of job.slots.entries()) {
+    for (const [i, slot] of job.chunkSlots.entries()) {
       invariant(job.kind === 'load' || !written.has(slot), `slot ${slot} is the target of two stores`);
       invariant(
         manager.slotOf(job.keys[i]) === slot,
@@ -79,7 +81,7 @@ function checkSlots({ manager, jobs }: ConnectorTables): void {
 }
 
 function checkRequest({ jobs }: ConnectorTables, state: RequestState): void {
-  const { request, cursor } = state;
+  const { request, cursors } = state;
   const kinds = [...state.jobs].map((id) => jobs.get(id)?.kind);
   const loads = kinds.filter((kind) => kind === 'load').length;
   invariant(
@@ -90,8 +92,9 @@ function checkRequest({ jobs }: ConnectorTables, state: RequestState): void {
     loads === 0 || kinds.length === 1,
     `request ${request.id}: a load is in flight with ${kinds.length - 1} other jobs`,
   );
+  const { length } = request.sequence;
   invariant(
-    cursor >= 0 && cursor <= request.sequence.unitCount,
-    `request ${request.id}: cursor ${cursor} is not within its ${request.sequence.unitCount} full pages`,
+    cursors.every((cursor) => cursor >= 0 && cursor <= length),
+    `request ${request.id}: cursors ${cursors.join(', ')} are not all within its ${length} tokens`,
   );
 }

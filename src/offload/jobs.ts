@@ -16,20 +16,24 @@ export class JobIdCounter {
   }
 }
 
-/** One transfer from its creation until every worker acknowledged it. `keys`, `pages` and `slots` go together. */
+/** One transfer from its creation until every worker acknowledged it. */
 export interface TransferJob {
   readonly id: JobId;
   readonly kind: 'store' | 'load';
   readonly owner: RequestState;
+  /** Chunk `keys[i]` is in slot `chunkSlots[i]`. */
   readonly keys: readonly PrefixKey[];
+  readonly chunkSlots: readonly SlotId[];
   /**
-   * Sources of a store, destinations of a load. The owner's references protect them; those of a store are fenced
-   * once the owner has finished.
+   * Sources of a store, destinations of a load. Page `pages[i]` goes with place `slots[i]` of the host memory; a slot
+   * of the tier has as many places as a chunk has pages.
    */
   readonly pages: readonly PageId[];
   readonly slots: readonly SlotId[];
-  /** One past the last of the owner's pages that it covers, as an index into the owner's page table. */
-  readonly endPage: number;
+  /** Sources that the pool may reclaim while the owner runs: fenced from the start. The others once it has finished. */
+  readonly immediatePages: readonly PageId[];
+  /** By offloaded group: one past the last of the owner's chunks that it covers. */
+  readonly endChunks: readonly number[];
   /** Workers that have not acknowledged yet. The job ends when it reaches 0. */
   workersLeft: number;
   /** One worker failed: the job fails when it ends. */

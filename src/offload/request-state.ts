@@ -1,13 +1,17 @@
 /** What the connector remembers of a request. */
+import type { Holdings } from '../schedule/connector-interface.ts';
 import type { Request } from '../schedule/request.ts';
-import type { JobId, PageId, PrefixKey } from '../units.ts';
+import type { JobId, PrefixKey } from '../units.ts';
 
 export interface RequestState {
   readonly request: Request;
-  /** The next page to offer to the host tier. Pages before it were offered or loaded. Only a reset moves it back. */
-  cursor: number;
-  /** Pages before this one were offered once, accepted or not. */
-  offered: number;
+  /**
+   * By offloaded group: the next chunk to offer to the host tier. Chunks before it were offered or loaded. Only a reset
+   * moves it back.
+   */
+  readonly cursors: number[];
+  /** By offloaded group: chunks before this one were offered once, accepted or not. */
+  readonly offered: number[];
   /** In flight: one load, or any number of stores. */
   readonly jobs: Set<JobId>;
   /** Keys that this request brought into the host tier. */
@@ -17,14 +21,14 @@ export interface RequestState {
   /** Set when the request is over. */
   finished: boolean;
   /** Between the end of the request and the next step: what its last stores may read. */
-  last: { readonly pages: readonly PageId[]; readonly computedTokens: number } | null;
+  last: { readonly holdings: Holdings; readonly computedTokens: number } | null;
 }
 
-export function newRequestState(request: Request): RequestState {
+export function newRequestState(request: Request, groups: number): RequestState {
   return {
     request,
-    cursor: 0,
-    offered: 0,
+    cursors: new Array<number>(groups).fill(0),
+    offered: new Array<number>(groups).fill(0),
     jobs: new Set(),
     stored: new Set(),
     hostRefused: false,

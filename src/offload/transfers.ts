@@ -1,15 +1,25 @@
 /** Makes transfer jobs, and carries what they change into the host tier when they end. */
-import { pageKey } from './page-keys.ts';
 import { InvariantError, invariant } from '../errors.ts';
+import type { Holdings } from '../schedule/connector-interface.ts';
 import type { Request } from '../schedule/request.ts';
-import type { JobId, PageId, PrefixKey, RequestId, SlotId } from '../units.ts';
+import {
+  NULL_PAGE,
+  slotId,
+  type JobId,
+  type PageId,
+  type PrefixKey,
+  type RequestId,
+  type SlotId,
+} from '../units.ts';
 import type { OffloadEvent } from './events.ts';
 import { Fence } from './fence.ts';
+import { chunkKey, chunksIn, type OffloadGroup } from './groups.ts';
 import type { ConnectorTables } from './integrity.ts';
 import type { JobIdCounter, TransferJob } from './jobs.ts';
 import { newMetrics } from './metrics.ts';
 import type { OffloadManager } from './offload-manager.ts';
 import { newRequestState, type RequestState } from './request-state.ts';
+import { rowOffer, stateOffers, type Chunk, type StoreOffer } from './store-choice.ts';
 
 /**
  * When the host tier learns that keys were used. `on-finish`: once a request, when its last transfer ended, so that
@@ -20,7 +30,10 @@ export type Recency = 'on-finish' | 'on-lookup';
 
 export interface TransfersOptions {
   manager: OffloadManager;
-  tokensPerPage: number;
+  groups: readonly OffloadGroup[];
+  pagesPerSlot: number;
+  /** Tokens of a request beyond which nothing is stored. */
+  tokensMax: (request: Request) => number;
   /** Acknowledgements that end a job. */
   workers: number;
   jobIds: JobIdCounter;
@@ -28,11 +41,12 @@ export interface TransfersOptions {
   onEvent: ((event: OffloadEvent) => void) | undefined;
 }
 
-/** Keys of pages `start` to `end` of a request. */
-export function keysOf(request: Request, start: number, end: number): PrefixKey[] {
-  const keys: PrefixKey[] = [];
-  for (let page = start; page < end; page += 1) keys.push(pageKey(request.sequence, page));
-  return keys;
+/** Where a load goes. */
+interface Destination {
+  readonly key: PrefixKey;
+  readonly page: PageId;
+  /** Which of the chunk's pages it is. */
+  readonly place: number;
 }
 
 export class Transfers {
@@ -57,63 +71,136 @@ export class Transfers {
   stateOf(request: Request): RequestState {
     let state = this.tables.live.get(request.id);
     if (state === undefined) {
-      state = newRequestState(request);
+      state = newRequestState(request, this.#options.groups.length);
       this.tables.live.set(request.id, state);
     }
     return state;
   }
 
-  /** Pins slots for pages `start` to `end` of a request, all of which the tier must have ready. */
-  createLoad(state: RequestState, pages: readonly PageId[], start: number, end: number): TransferJob {
+  /** By offloaded group, keys of the chunks from `start` tokens on that hold the tokens up to `end`. */
+  keysBetween(request: Request, start: number, end: number): PrefixKey[] {
+    const keys: { readonly key: PrefixKey; readonly end: number }[] = [];
+    for (const group of this.#options.groups) {
+      for (let chunk = chunksIn(start, group); chunk < chunksIn(end, group); chunk += 1) {
+        keys.push({ key: chunkKey(request.sequence, group, chunk), end: (chunk + 1) * group.tokensPerChunk });
+      }
+    }
+    if (this.#options.groups.length > 1) keys.sort((a, b) => a.end - b.end);
+    return keys.map(({ key }) => key);
+  }
+
+  /**
+   * Pins the slots that the pages of a request between two boundaries are loaded from, all of which the tier must have
+   * ready. Positions without a page are behind every window and need nothing.
+   */
+  createLoad(state: RequestState, tables: Holdings['tables'], start: number, end: number): TransferJob {
     const { loading, manager } = this.tables;
+    const { groups, pagesPerSlot } = this.#options;
     const { request } = state;
     invariant(
       state.jobs.size === 0,
       `request ${request.id} would load while ${state.jobs.size} of its jobs are in flight`,
     );
-    const keys = keysOf(request, start, end);
+    const destinations = groups.flatMap((group) => this.#destinations(request, group, tables, start, end));
+    const keys = [...new Set(destinations.map(({ key }) => key))];
     for (const key of keys)
       invariant(!loading.has(key), `request ${request.id} would load ${key}, which is being loaded`);
-    const slots = manager.prepareLoad(keys);
-    const job = this.#createJob('load', state, { keys, pages: pages.slice(start, end), slots, endPage: end });
+    const chunkSlots = manager.prepareLoad(keys);
+    const slotOf = new Map(keys.map((key, i) => [key, chunkSlots[i]]));
+    const job = this.#createJob('load', state, {
+      keys,
+      chunkSlots,
+      pages: destinations.map(({ page }) => page),
+      slots: destinations.map(({ key, place }) => slotId(slotOf.get(key)! * pagesPerSlot + place)),
+      immediatePages: [],
+      endChunks: groups.map((group) => chunksIn(end, group)),
+    });
     for (const key of keys) loading.set(key, job.id);
     this.metrics.loadsPrepared += 1;
-    this.metrics.hitPages += keys.length;
+    this.metrics.hitPages += destinations.length;
     return job;
   }
 
-  /** Offers the full pages from the cursor up to `computedTokens`. `null`: nothing to store, or no room now. */
-  createStore(state: RequestState, pages: readonly PageId[], computedTokens: number): TransferJob | null {
-    const { manager, discarded } = this.tables;
-    const { tokensPerPage, recency } = this.#options;
-    const { request, cursor } = state;
-    const end = Math.min(
-      Math.floor(computedTokens / tokensPerPage),
-      request.sequence.unitCount,
-      pages.length,
-    );
+  #destinations(
+    request: Request,
+    group: OffloadGroup,
+    tables: Holdings['tables'],
+    start: number,
+    end: number,
+  ): Destination[] {
+    const { pagesPerSlot } = this.#options;
+    const destinations: Destination[] = [];
+    const table = tables[group.id];
+    for (let at = start / group.tokensPerPage; at < end / group.tokensPerPage; at += 1) {
+      if (table[at] === NULL_PAGE) continue;
+      const key = chunkKey(request.sequence, group, Math.floor(at / pagesPerSlot));
+      destinations.push({ key, page: table[at], place: at % pagesPerSlot });
+    }
+    return destinations;
+  }
+
+  /**
+   * Offers what is new of a request up to `computedTokens`: each state by itself, then the rows of all groups together.
+   * Gives the jobs; none where there is nothing to store, or no room now.
+   */
+  createStores(state: RequestState, holdings: Holdings, computedTokens: number): TransferJob[] {
     // While a transfer from before a reset may still land in its slot, no slot is given out.
-    if (end <= cursor || discarded.size > 0) return null;
-    const offered = keysOf(request, cursor, end);
-    if (recency === 'on-finish') this.#noteReturns(state, offered);
+    if (this.tables.discarded.size > 0) return [];
+    const { request } = state;
+    const source = {
+      request,
+      holdings,
+      cursors: state.cursors,
+      computedTokens: Math.min(computedTokens, request.sequence.length, this.#options.tokensMax(request)),
+    };
+    const jobs: TransferJob[] = [];
+    for (const offer of stateOffers(source, this.#options)) this.#offer(state, offer, jobs);
+    const rows = rowOffer(source, this.#options);
+    if (rows) this.#offer(state, rows, jobs);
+    return jobs;
+  }
+
+  #offer(state: RequestState, { chunks, cursors }: StoreOffer, jobs: TransferJob[]): void {
+    const { manager } = this.tables;
+    const { recency, pagesPerSlot } = this.#options;
+    const offered = chunks.map(({ key }) => key);
+    if (recency === 'on-finish') this.#noteReturns(state, chunks);
     const prepared = manager.prepareStore(offered);
     if (prepared === null) {
       this.metrics.allocationFailures += 1;
-      return null;
+      return;
     }
-    state.cursor = end;
+    for (const [i, cursor] of cursors.entries()) state.cursors[i] = Math.max(state.cursors[i], cursor);
     this.metrics.pagesEvicted += prepared.evicted.length;
     if (recency === 'on-lookup') manager.touch(offered);
-    const { keys, slots } = prepared;
-    if (keys.length === 0) return null;
+    const { keys, slots: chunkSlots } = prepared;
+    if (keys.length === 0) return;
     for (const key of keys) state.stored.add(key);
+    const pages: PageId[] = [];
+    const slots: SlotId[] = [];
+    const immediatePages: PageId[] = [];
     // The accepted keys are a subsequence of the offered ones.
-    const sources: PageId[] = [];
-    for (let i = 0; sources.length < keys.length; i += 1) {
-      if (offered[i] === keys[sources.length]) sources.push(pages[cursor + i]);
+    let accepted = 0;
+    for (const chunk of chunks) {
+      if (chunk.key !== keys[accepted]) continue;
+      for (const [i, page] of chunk.pages.entries()) {
+        pages.push(page);
+        slots.push(slotId(chunkSlots[accepted] * pagesPerSlot + chunk.firstPage + i));
+        if (chunk.isImmediate) immediatePages.push(page);
+      }
+      accepted += 1;
     }
     this.metrics.storesPrepared += 1;
-    return this.#createJob('store', state, { keys, pages: sources, slots, endPage: end });
+    const job = this.#createJob('store', state, {
+      keys,
+      chunkSlots,
+      pages,
+      slots,
+      immediatePages,
+      endChunks: [...state.cursors],
+    });
+    this.tables.fence.register(state.finished ? pages : immediatePages, job.id);
+    jobs.push(job);
   }
 
   /** The job of an id, which must be a store in flight. */
@@ -155,7 +242,7 @@ export class Transfers {
     if (!state.finished || state.last !== null || state.jobs.size > 0) return;
     this.tables.draining.delete(state);
     if (this.#options.recency !== 'on-finish') return;
-    this.tables.manager.touch(keysOf(state.request, 0, state.cursor), state.stored);
+    this.tables.manager.touch(this.#keysPassed(state), state.stored);
   }
 
   /** Forgets every key and every job. Returns the jobs that were in flight. */
@@ -164,8 +251,8 @@ export class Transfers {
     const ids = [...jobs.keys()];
     for (const [id, job] of jobs) discarded.set(id, job);
     for (const state of live.values()) {
-      state.cursor = 0;
-      state.offered = 0;
+      state.cursors.fill(0);
+      state.offered.fill(0);
       state.jobs.clear();
       state.stored.clear();
     }
@@ -181,7 +268,7 @@ export class Transfers {
   #createJob(
     kind: TransferJob['kind'],
     owner: RequestState,
-    what: { keys: readonly PrefixKey[]; pages: readonly PageId[]; slots: readonly SlotId[]; endPage: number },
+    what: Pick<TransferJob, 'keys' | 'chunkSlots' | 'pages' | 'slots' | 'immediatePages' | 'endChunks'>,
   ): TransferJob {
     const { jobIds, workers, onEvent } = this.#options;
     const job: TransferJob = { id: jobIds.next(), kind, owner, ...what, workersLeft: workers, failed: false };
@@ -197,19 +284,38 @@ export class Transfers {
    * With recency applied at the end, a policy would never see that an evicted key came back: storing it again
    * erases its ghost. So absent keys are touched when they are offered for the first time.
    */
-  #noteReturns(state: RequestState, offered: readonly PrefixKey[]): void {
+  #noteReturns(state: RequestState, chunks: readonly Chunk[]): void {
     const { manager } = this.tables;
-    const known = Math.max(0, state.offered - state.cursor);
-    state.offered = Math.max(state.offered, state.cursor + offered.length);
-    manager.touch(offered.slice(known).filter((key) => !manager.has(key)));
+    const returned: PrefixKey[] = [];
+    for (const { group, index, key } of chunks) {
+      if (index < state.offered[group]) continue;
+      state.offered[group] = index + 1;
+      if (!manager.has(key)) returned.push(key);
+    }
+    manager.touch(returned);
+  }
+
+  /** Keys of what was offered or loaded of a request, its head first; of windows and states, those that are there. */
+  #keysPassed({ request, cursors }: RequestState): PrefixKey[] {
+    const { manager } = this.tables;
+    const keys: { readonly key: PrefixKey; readonly end: number }[] = [];
+    for (const [i, group] of this.#options.groups.entries()) {
+      for (let chunk = 0; chunk < cursors[i]; chunk += 1) {
+        const key = chunkKey(request.sequence, group, chunk);
+        if (group.windowChunks !== null && !manager.has(key)) continue;
+        keys.push({ key, end: (chunk + 1) * group.tokensPerChunk });
+      }
+    }
+    if (this.#options.groups.length > 1) keys.sort((a, b) => a.end - b.end);
+    return keys.map(({ key }) => key);
   }
 
   #endStore(job: TransferJob): void {
     const { manager, fence } = this.tables;
     manager.completeStore(tailFirst(job.keys), !job.failed);
-    if (job.owner.finished) fence.remove(job.pages, job.id);
+    fence.remove(job.pages, job.id);
     this.metrics[job.failed ? 'storesFailed' : 'storesCompleted'] += 1;
-    if (!job.failed) this.metrics.pagesStored += job.keys.length;
+    if (!job.failed) this.metrics.pagesStored += job.pages.length;
   }
 
   #endLoad(job: TransferJob): void {
@@ -222,8 +328,8 @@ export class Transfers {
       owner.hostRefused = true;
       return;
     }
-    owner.cursor = Math.max(owner.cursor, job.endPage);
-    this.metrics.pagesLoaded += job.keys.length;
+    for (const [i, end] of job.endChunks.entries()) owner.cursors[i] = Math.max(owner.cursors[i], end);
+    this.metrics.pagesLoaded += job.pages.length;
   }
 }
 

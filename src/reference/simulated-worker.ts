@@ -4,6 +4,7 @@
  * its slot is written when the acknowledgement is admitted, never before.
  */
 import type { CacheConfig, TransferConfig } from '../config.ts';
+import { resolveLayout, type CacheLayout } from '../config/layout.ts';
 import { ConfigError, DeviceError, invariant } from '../errors.ts';
 import type { HostMemory } from '../host-memory.ts';
 import type {
@@ -16,10 +17,13 @@ import type {
 } from '../schedule/step-plan.ts';
 import { checkPlan } from '../transfer/check-plan.ts';
 import { StoreQueue, type StoreCopy } from '../transfer/store-queue.ts';
-import { type JobId, pageId, type PageId, WORD_BYTES } from '../units.ts';
-import { witnessOps } from '../witness/page-ops.ts';
+import { type GroupId, type JobId, pageId, type PageId, WORD_BYTES } from '../units.ts';
+import type { PageOps } from '../witness/page-ops.ts';
+import type { PageShape } from '../witness/page-shape.ts';
 import { POISON_WORD } from '../witness/pattern.ts';
+import { witnessOps } from '../witness/witness-ops.ts';
 import { copyPages, witnessCheck, witnessFill, zeroPages } from './kernels/index.ts';
+import type { PageExtent } from './page-extent.ts';
 
 export interface SimulatedWorkerOptions {
   readonly cache: CacheConfig;
@@ -27,6 +31,8 @@ export interface SimulatedWorkerOptions {
   /** Slots that stores fill and loads read. `null`: plans carry no transfers. */
   readonly host: HostMemory | null;
   readonly witness: boolean;
+  /** Which of the configured ranks this worker is. Default: 0. */
+  readonly rank?: number;
   /** Transfers that fail, for tests. */
   readonly faults?: { store?(job: JobId): boolean; load?(job: JobId): boolean };
 }
@@ -37,7 +43,8 @@ const REPORTED_PAGES_MAX = 64;
 export class SimulatedWorker implements Worker {
   readonly kind = 'simulated';
   private readonly options: SimulatedWorkerOptions;
-  private readonly shape: { pageWords: number; tokensPerPage: number };
+  private readonly layout: CacheLayout;
+  private readonly pageWords: number;
   private readonly pool: Uint32Array<ArrayBuffer>;
   private readonly overflow: Uint32Array<ArrayBuffer>;
   private readonly staging: Uint32Array<ArrayBuffer>[];
@@ -50,9 +57,10 @@ export class SimulatedWorker implements Worker {
   constructor(options: SimulatedWorkerOptions) {
     const { cache, transfer } = options;
     this.options = options;
-    this.shape = { pageWords: cache.pageBytes / WORD_BYTES, tokensPerPage: cache.tokensPerPage };
+    this.layout = resolveLayout(cache);
+    this.pageWords = cache.pageBytes / WORD_BYTES;
     this.queue = new StoreQueue({ ...transfer, pageBytes: cache.pageBytes });
-    const allocate = (pages: number, what: string) => allocateWords(pages, this.shape.pageWords, what);
+    const allocate = (pages: number, what: string) => allocateWords(pages, this.pageWords, what);
     this.pool = allocate(cache.pages, 'pool');
     this.overflow = allocate(this.queue.overflowPlaces, 'overflow buffer');
     this.staging = Array.from({ length: transfer.stagingBuffers }, () =>
@@ -68,12 +76,17 @@ export class SimulatedWorker implements Worker {
   // eslint-disable-next-line @typescript-eslint/require-await -- so that what is thrown rejects, as on a device
   async execute(plan: StepPlan): Promise<StepOutcome> {
     if (this.closed) throw new DeviceError('the simulated worker is closed; create a new one');
-    checkPlan(plan, { pages: this.options.cache.pages, slots: this.options.host?.slots ?? 0 });
-    const { pageWords } = this.shape;
+    checkPlan(plan, {
+      pages: this.options.cache.pages,
+      groups: this.layout.groups.length,
+      slots: this.options.host?.slots ?? 0,
+    });
     const submission = this.queue.begin(plan);
     for (const copy of submission.copies) this.read(copy);
-    zeroPages(this.pool, pageWords, plan.newPageIdsToZero, this.fillWord);
-    copyPages(this.pool, pageWords, plan.copies);
+    for (const { group, pages } of plan.newPageIdsToZero) {
+      zeroPages(this.pool, this.extentOf(group), pages, this.fillWord);
+    }
+    for (const copy of plan.copies) copyPages(this.pool, this.extentOf(copy.group), [copy]);
     for (const load of plan.loads) this.load(load, plan.step);
     this.forward(plan);
     this.queue.end(plan);
@@ -124,7 +137,7 @@ export class SimulatedWorker implements Worker {
   }
 
   private words(store: Uint32Array<ArrayBuffer>, position: number): Uint32Array<ArrayBuffer> {
-    const { pageWords } = this.shape;
+    const { pageWords } = this;
     return store.subarray(position * pageWords, (position + 1) * pageWords);
   }
 
@@ -149,14 +162,22 @@ export class SimulatedWorker implements Worker {
 
   private forward(plan: StepPlan): void {
     if (!this.options.witness || plan.forward.length === 0) return;
-    const { tokens, fill, check } = witnessOps(plan.forward, this.shape);
-    witnessFill(this.pool, this.shape, fill, tokens);
-    const found = witnessCheck(this.pool, this.shape, check, tokens);
+    const { tokens, groups } = witnessOps(plan.forward, this.layout, this.options.rank ?? 0);
+    for (const { shape, before } of groups) this.check(shape, before, tokens, plan.step);
+    for (const { shape, fill } of groups) witnessFill(this.pool, shape, fill, tokens);
+    for (const { shape, check } of groups) this.check(shape, check, tokens, plan.step);
+  }
+
+  private check(shape: PageShape, ops: PageOps, tokens: Uint32Array, step: number): void {
+    const found = witnessCheck(this.pool, shape, ops, tokens);
     this.witness.mismatches += found.mismatches;
-    this.witness.checkedWords += check.words;
+    this.witness.checkedWords += ops.words;
     const room = REPORTED_PAGES_MAX - this.witness.pages.length;
-    for (const page of found.pages.slice(0, room))
-      this.witness.pages.push({ page: pageId(page), step: plan.step });
+    for (const page of found.pages.slice(0, room)) this.witness.pages.push({ page: pageId(page), step });
+  }
+
+  private extentOf(group: GroupId): PageExtent {
+    return { strideWords: this.pageWords, pageWords: this.layout.groups[group].pageBytes / WORD_BYTES };
   }
 
   private poll(step: number): Acknowledgement[] {

@@ -1,6 +1,15 @@
 /** The three places where an unfinished request can be, and the order in each. */
+import type { ScheduleConfig } from '../config.ts';
 import type { RequestId } from '../units.ts';
 import type { Request } from './request.ts';
+
+type SchedulePolicy = ScheduleConfig['policy'];
+
+/** Whether a request has its turn before another one. First come, first served leaves the order as it is. */
+export function isBefore(a: Request, b: Request, policy: SchedulePolicy): boolean {
+  if (policy === 'fcfs') return false;
+  return a.priority !== b.priority ? a.priority < b.priority : a.arrival < b.arrival;
+}
 
 export class RequestQueues {
   /** Not started, or preempted; first come, first served. Preempted requests go to the front. */
@@ -21,6 +30,20 @@ export class RequestQueues {
     yield* this.loaded;
     yield* this.parked.values();
     yield* this.waiting;
+  }
+
+  /** Behind those that come before it. */
+  enqueue(request: Request, policy: SchedulePolicy): void {
+    const { waiting } = this;
+    let at = waiting.length;
+    while (at > 0 && isBefore(request, waiting[at - 1], policy)) at -= 1;
+    waiting.splice(at, 0, request);
+  }
+
+  /** For a request that had its turn already: before all others, but for more urgent ones. */
+  enqueueAgain(request: Request, policy: SchedulePolicy): void {
+    if (policy === 'fcfs') this.waiting.unshift(request);
+    else this.enqueue(request, policy);
   }
 
   /** Takes a request out of wherever it is. */

@@ -16,9 +16,17 @@ export interface Request {
   readonly sequence: TokenSequence;
   readonly promptTokens: number;
   readonly maxOutputTokens: number;
+  /** Less is more urgent. Only under the policy `priority`. */
+  readonly priority: number;
+  /** Requests that were added before it: the order of those that are equally urgent. */
+  readonly arrival: number;
   status: RequestStatus;
   /** Tokens whose rows are in pages, or will be once the steps dispatched so far have run. */
   computedTokens: number;
+  /** Tokens that it did not compute itself since it was last admitted: found on the device, or loaded. */
+  foundTokens: number;
+  /** What its prompt shares with others beyond what could be found: states that end there are worth keeping. */
+  sharedPrefixTokens: number;
   finishReason: FinishReason | null;
   preemptions: number;
   /** Tokens found on the device and in the host tier at admission; the first admission counts, later ones do not. */

@@ -1,17 +1,24 @@
 /**
- * Which request runs in a step, and on which pages. First come, first served, running requests before waiting ones,
- * long prompts in chunks of what the token budget leaves. Synchronous: it decides, the worker does.
+ * Which request runs in a step, and on which pages: running requests before waiting ones, long prompts in chunks of what
+ * the token budget leaves, the first to come or the most urgent first. Synchronous: it decides, the worker does.
  *
  * Why it cannot wedge: running requests never wait for parked ones; a request is admitted, with or without a load,
  * only when its whole prompt fits beside what earlier admissions still need; requests whose load has ended go before
  * new ones; and when nothing runs, the youngest of them gives its pages back.
  */
-import type { CacheManager, PrefixHit } from '../cache/cache-manager.ts';
+import { NO_HIT, type CacheManager, type PagesByGroup, type PrefixHit } from '../cache/cache-manager.ts';
 import type { ScheduleConfig } from '../config.ts';
 import { ConfigError, invariant } from '../errors.ts';
-import type { PageId, RequestId } from '../units.ts';
-import type { Connector, FinishedLoads, ScheduledRequest, SchedulerOutput } from './connector-interface.ts';
-import { RequestQueues } from './queues.ts';
+import { NULL_PAGE, type PageId, type RequestId } from '../units.ts';
+import { chunkEnd } from './chunk-split.ts';
+import type {
+  Connector,
+  FinishedLoads,
+  Holdings,
+  ScheduledRequest,
+  SchedulerOutput,
+} from './connector-interface.ts';
+import { isBefore, RequestQueues } from './queues.ts';
 import type { FinishReason, Request } from './request.ts';
 
 export interface SchedulerOptions {
@@ -32,8 +39,8 @@ export class Scheduler {
   private readonly cache: CacheManager;
   private readonly connector: Connector | null;
   private readonly loads = new Map<RequestId, Load>();
-  /** Pages of each running request that the connector has been told of. */
-  private readonly announcedPages = new Map<RequestId, number>();
+  /** Requests whose pages the connector has been told of since they were admitted. */
+  private readonly announced = new Set<RequestId>();
 
   constructor(options: SchedulerOptions) {
     this.config = options.config;
@@ -47,14 +54,14 @@ export class Scheduler {
    */
   add(request: Request): void {
     const slots = request.promptTokens + Math.max(request.maxOutputTokens - 1, 0);
-    const needed = this.cache.pagesNeeded(slots);
+    const needed = this.cache.pagesNeededAtOnce(slots, this.config.maxTokensPerStep);
     if (needed > this.cache.pageCountMax) {
       throw new ConfigError(
         `request ${request.id} can never fit: ${request.promptTokens} prompt and ${request.maxOutputTokens} output tokens ` +
           `need ${needed} pages, the pool has ${this.cache.pageCountMax} usable ones; enlarge the pool or shorten the request`,
       );
     }
-    this.queues.waiting.push(request);
+    this.queues.enqueue(request, this.config.policy);
   }
 
   /** One schedule pass. Publishes the keys of the pages that it schedules; the caller must then run the step. */
@@ -71,11 +78,16 @@ export class Scheduler {
       step,
       scheduled: pass.scheduled,
       preempted: pass.preempted,
-      newPageIdsToZero: this.cache.takeNewPageIdsToZero().flatMap(({ pages }) => pages),
+      newPageIdsToZero: this.cache.takeNewPageIdsToZero(),
+      copies: this.cache.takePageCopies(),
     };
   }
 
-  /** Requests whose load ended: they become runnable, or, if it failed, fall back to what the device had. */
+  /**
+   * Requests whose load ended: they become runnable. If it failed, they give their pages back and are first in the
+   * queue, to be admitted with what the device has. What was loaded of a window or a state cannot be told from what
+   * was not, so nothing of it is kept.
+   */
   finishLoads({ loaded, failed }: FinishedLoads): Request[] {
     const aborted: Request[] = [];
     for (const [ids, ok] of [
@@ -100,12 +112,13 @@ export class Scheduler {
         }
         if (ok) {
           this.cache.publish(request, request.computedTokens);
+          request.status = 'loaded';
+          this.queues.loaded.push(request);
         } else {
-          const firstBad = this.cache.pagesNeeded(load.localTokens);
-          this.cache.relistForZeroing([this.cache.pageTable(id).slice(firstBad)]);
+          this.release(request);
+          request.status = 'waiting';
+          this.queues.enqueueAgain(request, this.config.policy);
         }
-        request.status = 'loaded';
-        this.queues.loaded.push(request);
       }
     }
     return aborted;
@@ -116,9 +129,8 @@ export class Scheduler {
     this.queues.remove(request);
     request.status = 'finished';
     request.finishReason = reason;
-    this.connector?.requestFinished(request, [...this.cache.pageTable(request.id)]);
-    this.cache.free(request);
-    this.announcedPages.delete(request.id);
+    this.connector?.requestFinished(request, this.holdingsOf(request));
+    this.release(request);
   }
 
   /** Aborts a request. A parked one keeps its pages until its load reports, so that nobody is written over. */
@@ -137,17 +149,27 @@ export class Scheduler {
   }
 
   private scheduleRunning(pass: Pass): void {
-    // Preemption shortens the list from its end, so it is walked by index.
-    for (let i = 0; i < this.queues.running.length && pass.budget > 0; i += 1) {
-      const request = this.queues.running[i];
-      const newTokens = Math.min(request.sequence.length - request.computedTokens, pass.budget);
+    const { running } = this.queues;
+    // Preemption shortens the list, so it is walked by index.
+    for (let i = 0; i < running.length && pass.budget > 0; i += 1) {
+      const request = running[i];
+      const newTokens = this.chunkOf(request, request.computedTokens, request.sharedPrefixTokens, pass);
       if (newTokens <= 0) continue;
       while (!this.extend(request, newTokens, pass)) {
-        const victim = this.queues.running.pop()!;
+        const victim = this.victim();
+        if (running.indexOf(victim) < i) i -= 1;
+        running.splice(running.indexOf(victim), 1);
         this.preempt(victim, pass);
         if (victim === request) return;
       }
     }
+  }
+
+  /** The one that gives way: the last to start, or the least urgent. */
+  private victim(): Request {
+    const { running } = this.queues;
+    if (this.config.policy === 'fcfs') return running[running.length - 1];
+    return running.reduce((last, request) => (isBefore(last, request, 'priority') ? request : last));
   }
 
   /** Starts requests whose load has ended. False when one of them has to wait for pages. */
@@ -156,8 +178,8 @@ export class Scheduler {
     for (let i = 0; i < loaded.length;) {
       if (pass.budget === 0 || running.length >= this.config.maxRunning) return false;
       const request = loaded[i];
-      const newTokens = Math.min(request.sequence.length - request.computedTokens, pass.budget);
-      if (this.extend(request, newTokens, pass)) {
+      const newTokens = this.chunkOf(request, request.computedTokens, request.sharedPrefixTokens, pass);
+      if (newTokens > 0 && this.extend(request, newTokens, pass)) {
         loaded.splice(i, 1);
         this.run(request);
       } else {
@@ -176,17 +198,33 @@ export class Scheduler {
     for (let i = 0; i < waiting.length;) {
       if (pass.budget === 0 || running.length >= this.config.maxRunning) return;
       const request = waiting[i];
-      const hit = this.cache.lookup(request);
-      const externalTokens = this.connector?.matchedTokens(request, hit.tokens) ?? 0;
-      if (externalTokens === 'ask again') {
+      const found = this.find(request);
+      if (found === 'ask again') {
         i += 1;
         continue;
       }
+      const { hit, externalTokens } = found;
       const admitted =
         externalTokens > 0 ? this.park(request, hit, externalTokens) : this.start(request, hit, pass);
       if (!admitted) return;
       waiting.splice(i, 1);
     }
+  }
+
+  /** What the device and the host tier have of a request. The tier goes by whole units, and gains only by more. */
+  private find(request: Request): { hit: PrefixHit; externalTokens: number } | 'ask again' {
+    const hit = this.cache.lookup(request);
+    if (!this.connector) return { hit, externalTokens: 0 };
+    const { unitTokens } = this.cache.layout;
+    // Shorter hits may end inside a unit as well, where states stand.
+    let whole = hit;
+    while (whole.tokens % unitTokens !== 0) {
+      whole = this.cache.lookup(request, whole.tokens - (whole.tokens % unitTokens));
+    }
+    const externalTokens = this.connector.matchedTokens(request, whole.tokens);
+    if (externalTokens === 'ask again') return 'ask again';
+    if (whole.tokens + externalTokens > hit.tokens) return { hit: whole, externalTokens };
+    return { hit, externalTokens: 0 };
   }
 
   /** Admits a request whose next tokens come from the host tier. */
@@ -199,13 +237,15 @@ export class Scheduler {
       newTokens: 0,
       publish: false,
       reservedPages: this.reservedPages() + this.pagesBeyond(request, cachedTokens),
+      useWatermark: this.queues.running.length > 0,
     });
     if (!added) return false;
-    // The load writes every byte of these pages; should it fail, they are listed again.
-    this.cache.exemptFromZeroing(added);
-    const pages = [...this.cache.pageTable(request.id)];
-    this.connector!.updateStateAfterAllocation(request, { pages, localTokens: hit.tokens, externalTokens });
-    this.countHits(request, hit.tokens, externalTokens);
+    const { tables } = this.holdingsOf(request);
+    const allocation = { tables, localTokens: hit.tokens, externalTokens };
+    const loaded = new Set(this.connector!.updateStateAfterAllocation(request, allocation));
+    // The load writes every byte of these pages. A ring's page is none of them: nothing brings its bytes.
+    this.cache.exemptFromZeroing(added.map((pages) => pages.filter((page) => loaded.has(page))));
+    this.countHits(request, hit, externalTokens);
     request.status = 'parked';
     request.computedTokens = cachedTokens;
     this.loads.set(request.id, { localTokens: hit.tokens, aborted: false });
@@ -213,23 +253,34 @@ export class Scheduler {
     return true;
   }
 
-  private start(request: Request, hit: PrefixHit, pass: Pass): boolean {
-    const newTokens = Math.min(request.sequence.length - hit.tokens, pass.budget);
+  private start(request: Request, found: PrefixHit, pass: Pass): boolean {
+    if (this.startWith(request, found, pass)) return true;
+    const { running, loaded, parked } = this.queues;
+    const isAlone = running.length + loaded.length + parked.size + pass.scheduled.length === 0;
+    // A hit that ends inside a page takes one page more than none, which a pool may never have.
+    return isAlone && found.tokens > 0 && this.startWith(request, NO_HIT, pass);
+  }
+
+  private startWith(request: Request, hit: PrefixHit, pass: Pass): boolean {
+    const newTokens = this.chunkOf(request, hit.tokens, hit.sharedPrefixTokens, pass);
+    if (newTokens <= 0) return false;
     const added = this.cache.allocate(request, {
       hit,
       computedTokens: 0,
       newTokens,
       reservedPages: this.reservedPages() + this.pagesBeyond(request, hit.tokens + newTokens),
+      useWatermark: this.queues.running.length > 0,
     });
     if (!added) return false;
     request.computedTokens = hit.tokens;
+    const { tables } = this.holdingsOf(request);
     this.connector?.updateStateAfterAllocation(request, {
-      pages: this.cache.pageTable(request.id),
+      tables,
       localTokens: hit.tokens,
       externalTokens: 0,
     });
-    this.countHits(request, hit.tokens, 0);
-    this.record(request, newTokens, pass);
+    this.countHits(request, hit, 0);
+    this.record(request, newTokens, added, pass);
     this.run(request);
     return true;
   }
@@ -237,24 +288,50 @@ export class Scheduler {
   /** Gives a request that holds pages those for its next tokens. False when the pool is too short of them. */
   private extend(request: Request, newTokens: number, pass: Pass): boolean {
     const { computedTokens } = request;
-    if (!this.cache.allocate(request, { computedTokens, newTokens })) return false;
-    this.record(request, newTokens, pass);
+    const added = this.cache.allocate(request, { computedTokens, newTokens });
+    if (!added) return false;
+    this.record(request, newTokens, added, pass);
     return true;
   }
 
-  private record(request: Request, scheduledTokens: number, pass: Pass): void {
-    const pages: readonly PageId[] = this.cache.pageTable(request.id);
-    const known = this.announcedPages.get(request.id) ?? 0;
-    this.announcedPages.set(request.id, pages.length);
+  /** Tokens to compute next, as budget and recurrent states allow. */
+  private chunkOf(request: Request, start: number, sharedPrefixTokens: number, pass: Pass): number {
+    const { sequence, promptTokens } = request;
+    const { longPrefillTokens, maxTokensPerStep } = this.config;
+    const wanted = Math.min(sequence.length - start, longPrefillTokens ?? Infinity, pass.budget);
+    if (wanted <= 0) return 0;
+    const end = chunkEnd(this.cache.layout, {
+      start,
+      end: start + wanted,
+      length: sequence.length,
+      promptTokens,
+      sharedPrefixTokens,
+      stepTokensMax: Math.min(maxTokensPerStep, longPrefillTokens ?? Infinity),
+    });
+    return end - start;
+  }
+
+  private record(request: Request, scheduledTokens: number, added: PagesByGroup, pass: Pass): void {
+    const holdings = this.holdingsOf(request);
+    const isFirst = !this.announced.has(request.id);
+    this.announced.add(request.id);
     pass.budget -= scheduledTokens;
     pass.scheduled.push({
       request,
-      pages,
-      newPages: pages.slice(known),
+      holdings,
+      newPages: isFirst ? pagesIn(holdings.tables) : added.flat(),
       resumed: request.status === 'preempted',
       computedBefore: request.computedTokens,
       scheduledTokens,
     });
+  }
+
+  private holdingsOf({ id }: Request): Holdings {
+    const { layout } = this.cache;
+    return {
+      tables: layout.groups.map((group) => this.cache.pageTable(id, group.id)),
+      states: this.cache.boundaryStates(id),
+    };
   }
 
   private run(request: Request): void {
@@ -263,13 +340,19 @@ export class Scheduler {
   }
 
   private preempt(request: Request, pass: Pass): void {
-    this.cache.free(request);
-    this.announcedPages.delete(request.id);
+    pass.cancel(request, this.cache);
+    this.release(request);
     request.status = 'preempted';
-    request.computedTokens = 0;
     request.preemptions += 1;
-    this.queues.waiting.unshift(request);
+    this.queues.enqueueAgain(request, this.config.policy);
     pass.preempted.push(request);
+  }
+
+  /** Gives back all that a request holds. */
+  private release(request: Request): void {
+    this.cache.free(request);
+    this.announced.delete(request.id);
+    if (request.status !== 'finished') request.computedTokens = 0;
   }
 
   /** Pages that admitted requests still need for their prompts. */
@@ -278,19 +361,21 @@ export class Scheduler {
     const { parked, loaded, running } = this.queues;
     for (const request of parked.values()) pages += this.pagesBeyond(request, request.computedTokens);
     for (const request of loaded) pages += this.pagesBeyond(request, request.computedTokens);
-    for (const request of running) {
-      pages += this.cache.pagesNeeded(request.sequence.length) - this.cache.pageTable(request.id).length;
+    for (const { id, sequence } of running) {
+      pages += this.cache.pagesMissing(id, sequence.length, this.config.maxTokensPerStep);
     }
     return pages;
   }
 
   private pagesBeyond(request: Request, tokens: number): number {
-    return this.cache.pagesNeeded(request.sequence.length) - this.cache.pagesNeeded(tokens);
+    return this.cache.pagesOfGrowth(tokens, request.sequence.length, this.config.maxTokensPerStep);
   }
 
   /** Once a request: work done again after a preemption is no new hit. */
-  private countHits(request: Request, device: number, host: number): void {
-    request.hitTokens ??= { device, host };
+  private countHits(request: Request, hit: PrefixHit, host: number): void {
+    request.hitTokens ??= { device: hit.tokens, host };
+    request.foundTokens = hit.tokens + host;
+    request.sharedPrefixTokens = hit.sharedPrefixTokens;
   }
 
   /** Throws `InvariantError` unless every request is in exactly one place, in the state that belongs there. */
@@ -307,7 +392,10 @@ export class Scheduler {
       invariant(this.queues.parked.has(id), `request ${id} loads but is not parked`);
     invariant(this.loads.size === this.queues.parked.size, 'a parked request has no load');
     for (const request of this.queues.waiting) {
-      invariant(this.cache.pageTable(request.id).length === 0, `waiting request ${request.id} holds pages`);
+      invariant(
+        pagesIn(this.holdingsOf(request).tables).length === 0,
+        `waiting request ${request.id} holds pages`,
+      );
     }
   }
 }
@@ -321,4 +409,21 @@ class Pass {
   constructor(budget: number) {
     this.budget = budget;
   }
+
+  /**
+   * Takes a request's part of the step back, if it has one. Its keys were published for what will not be computed.
+   * Nobody else can have found them yet: requests are admitted only when nobody was preempted.
+   */
+  cancel(request: Request, cache: CacheManager): void {
+    const at = this.scheduled.findIndex((scheduled) => scheduled.request === request);
+    if (at < 0) return;
+    const [{ scheduledTokens, computedBefore }] = this.scheduled.splice(at, 1);
+    this.budget += scheduledTokens;
+    const others = cache.withdraw(request, computedBefore);
+    invariant(others.length === 0, `request ${others[0]} found pages that ${request.id} will not compute`);
+  }
+}
+
+function pagesIn(tables: PagesByGroup): PageId[] {
+  return tables.flat().filter((page) => page !== NULL_PAGE);
 }

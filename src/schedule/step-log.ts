@@ -12,9 +12,9 @@ export function freezePlan(plan: StepPlan): StepPlan {
     ...plan,
     forward: plan.forward.map((request) => ({
       ...request,
-      pages: [...request.pages],
+      tables: request.tables.map((table) => [...table]),
       tokens: request.tokens.slice(),
-      pageSeeds: request.pageSeeds.slice(),
+      unitSeeds: request.unitSeeds.slice(),
     })),
   };
 }

@@ -15,7 +15,10 @@
  *   8. queue this step's other stores
  *   9. poll: admit acknowledgements
  */
+import type { GroupPages, PageCopy } from '../cache/cache-manager.ts';
 import type { JobId, PageId, RequestId, SlotId } from '../units.ts';
+
+export type { GroupPages, PageCopy } from '../cache/cache-manager.ts';
 
 /** Device to host. Page `pages[i]` goes to slot `slots[i]`. */
 export interface StoreJob {
@@ -31,12 +34,6 @@ export interface LoadJob {
   readonly pages: readonly PageId[];
 }
 
-/** A whole page onto another one, as copy-on-write needs it. Sources are never destinations of the same step. */
-export interface PageCopy {
-  readonly source: PageId;
-  readonly destination: PageId;
-}
-
 /** The part of the forward pass that concerns one request: rows `start` to `end` are computed, all before `end` read. */
 export interface ForwardRequest {
   readonly requestId: RequestId;
@@ -44,12 +41,17 @@ export interface ForwardRequest {
   readonly start: number;
   /** One past the last token computed in this step. */
   readonly end: number;
-  /** Page table; page i holds tokens i * tokensPerPage and following. At least as long as `end` needs. The live table. */
-  readonly pages: readonly PageId[];
+  /** First token that the request computed itself since it was admitted: what stands before it was found or loaded. */
+  readonly computedFrom: number;
+  /**
+   * Page tables by group, with null pages where nothing is kept. Page i of a paged group holds tokens
+   * i * tokensPerPage and following. At least as long as `end` needs. The live tables.
+   */
+  readonly tables: readonly (readonly PageId[])[];
   /** Token ids 0 to `end`. A view: copy it to keep it beyond the step. */
   readonly tokens: Uint32Array;
-  /** One word a page: the start of the chained hash of all tokens before it. A view. */
-  readonly pageSeeds: Uint32Array;
+  /** Word i: the start of the chained hash of the first i hash units, for all that begin before `end`. A view. */
+  readonly unitSeeds: Uint32Array;
 }
 
 export interface StepPlan {
@@ -58,7 +60,9 @@ export interface StepPlan {
   readonly stores: readonly StoreJob[];
   /** Stores that must be released before anything is written. Unknown and finished ids mean nothing. */
   readonly jobsToFlush: readonly JobId[];
-  readonly newPageIdsToZero: readonly PageId[];
+  /** By group: of each page, the bytes that belong to the group are overwritten and no others. */
+  readonly newPageIdsToZero: readonly GroupPages[];
+  /** Copy-on-write: the bytes of the group. Sources are never destinations of the same step. */
   readonly copies: readonly PageCopy[];
   readonly loads: readonly LoadJob[];
   readonly forward: readonly ForwardRequest[];

@@ -8,19 +8,31 @@ import { NULL_PAGE } from '../units.ts';
 export interface PlanBounds {
   /** Pages of the pool, the null page included. */
   readonly pages: number;
+  /** Groups of layers that share the pool. */
+  readonly groups: number;
   /** Slots of the host memory. 0 where there is none. */
   readonly slots: number;
 }
 
 /** Throws `InvariantError` that names the list and the id. */
-export function checkPlan(plan: StepPlan, { pages, slots }: PlanBounds): void {
+export function checkPlan(plan: StepPlan, { pages, groups, slots }: PlanBounds): void {
   const page = (id: number, list: string) => {
     if (Number.isInteger(id) && id > NULL_PAGE && id < pages) return;
     const what = id === (NULL_PAGE as number) ? 'is the null page' : `is not one of pages 1 to ${pages - 1}`;
     throw new InvariantError(`step ${plan.step}: page ${id} in ${list} ${what}`);
   };
-  for (const id of plan.newPageIdsToZero) page(id, 'newPageIdsToZero');
-  for (const { source, destination } of plan.copies) {
+  const group = (id: number, list: string) => {
+    if (Number.isInteger(id) && id >= 0 && id < groups) return;
+    throw new InvariantError(
+      `step ${plan.step}: group ${id} in ${list} is not one of groups 0 to ${groups - 1}`,
+    );
+  };
+  for (const { group: owner, pages: listed } of plan.newPageIdsToZero) {
+    group(owner, 'newPageIdsToZero');
+    for (const id of listed) page(id, 'newPageIdsToZero');
+  }
+  for (const { group: owner, source, destination } of plan.copies) {
+    group(owner, 'copies');
     page(source, 'copies (source)');
     page(destination, 'copies (destination)');
   }

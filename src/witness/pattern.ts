@@ -1,20 +1,10 @@
 /**
  * The witness pattern: what every word of a page must hold, so that a page that is stale, zeroed, swapped or half
- * loaded is told from the right one. It stands in for keys and values, which depend on the same things: all tokens
- * before the page (through the seed, the start of the chained prefix hash), the token of the row, and the place.
+ * loaded is told from the right one. It stands in for keys, values and states, which depend on the same things: all
+ * tokens before the page (through the seed, the start of the chained prefix hash), the token of the row, and the place.
  *
  * `shaders/shared/witness.wgsl` computes the same words on the device; a test compares the two.
  */
-
-/** Words of a page that the first `rows` rows fill. Row boundaries are rounded down to words. */
-export function wordsOfRows(rows: number, pageWords: number, tokensPerPage: number): number {
-  return Math.floor((rows * pageWords) / tokensPerPage);
-}
-
-/** The row that word `word` belongs to: the only r with wordsOfRows(r) <= word < wordsOfRows(r + 1). */
-export function rowOfWord(word: number, pageWords: number, tokensPerPage: number): number {
-  return Math.floor(((word + 1) * tokensPerPage - 1) / pageWords);
-}
 
 /**
  * The word at index `word` of a page, in a row of token `token`, behind the prefix that `seed` stands for.
@@ -28,6 +18,18 @@ export function witnessWord(seed: number, token: number, word: number): number {
   x = Math.imul(x, 0x846ca68b);
   x ^= x >>> 16;
   return x >>> 0;
+}
+
+/** The seed of a page: that of its prefix, told apart by group and rank. Group 0 of rank 0 has the prefix's own. */
+export function pageSeed(prefixSeed: number, group: number, rank: number): number {
+  return (prefixSeed ^ Math.imul(group, 0x9e3779b1) ^ Math.imul(rank, 0x85ebca77)) >>> 0;
+}
+
+/** The seed of a state after some tokens behind the last hashed unit: a chain over each of them. */
+export function stateSeed(unitSeed: number, tokens: Iterable<number>): number {
+  let seed = unitSeed;
+  for (const token of tokens) seed = witnessWord(seed, token, 0);
+  return seed;
 }
 
 /** What `zeroing: 'poison'` writes instead of zeros: a quiet NaN as f32 and two NaNs as f16, easy to spot in a dump. */

@@ -10,6 +10,7 @@ import { jobId, pageId, slotId } from '../../src/units.ts';
 import { plan, shuffled } from '../gpu/support/pool.ts';
 import { measure, type Contest, type Verdict } from './measure.ts';
 import { finished, rawCopy, rawLoad, rawStore, rawZero, type RawMemory, type Way } from './raw.ts';
+import { copied, zeroed } from '../support/one-group.ts';
 
 const PAGE_BYTES = 64 * 2 ** 10;
 const POOL_PAGES = 4096;
@@ -118,7 +119,7 @@ it('zeroes a scattered list', async () => {
   const list = pages.slice(0, LIST_PAGES);
   const ours: Way[] = [];
   for (const zero of ['kernel', 'clear'] as const) {
-    const run = stepper(await worker({ zero }), () => ({ newPageIdsToZero: list.map(pageId) }));
+    const run = stepper(await worker({ zero }), () => ({ newPageIdsToZero: zeroed(list.map(pageId)) }));
     ours.push({ name: zero, run });
   }
   await contest({
@@ -132,10 +133,9 @@ it('zeroes a scattered list', async () => {
 
 it('copies a scattered list', async () => {
   const pairs = pages.slice(0, LIST_PAGES).map((page, i): [number, number] => [page, pages[LIST_PAGES + i]]);
-  const copies = pairs.map(([source, destination]) => ({
-    source: pageId(source),
-    destination: pageId(destination),
-  }));
+  const copies = copied(
+    pairs.map(([source, destination]) => ({ source: pageId(source), destination: pageId(destination) })),
+  );
   const ours: Way[] = [];
   for (const copy of ['kernel', 'bounce'] as const) {
     ours.push({ name: copy, run: stepper(await worker({ copy }), () => ({ copies })) });

@@ -21,10 +21,10 @@ describe('createEngine with a device', () => {
       const seen: number[] = [];
       const pattern = (token: number) => new Uint32Array(2).fill(token * 1000 + 7);
       const forward = (plan: StepPlan): void => {
-        for (const { start, end, pages, tokens } of plan.forward) {
+        for (const { start, end, tables, tokens } of plan.forward) {
           for (let token = start; token < end; token += 1) {
             seen.push(tokens[token]);
-            const { buffer, offset } = engine.worker.locate(pages[Math.floor(token / 4)]);
+            const { buffer, offset } = engine.worker.locate(tables[0][Math.floor(token / 4)]);
             device.queue.writeBuffer(buffer, offset + (token % 4) * 8, pattern(tokens[token]));
           }
         }
@@ -45,7 +45,7 @@ describe('createEngine with a device', () => {
       engine.add({ id: 'again', tokens: [...prompt(1, 8), 9] });
       while (engine.hasWork) {
         const { plan } = await engine.step();
-        for (const request of plan.forward) pages = [...request.pages];
+        for (const request of plan.forward) pages = [...request.tables[0]];
       }
       expect(seen, 'tokens computed again').toEqual([9]);
       const { buffer, offset } = engine.worker.locate(pages[1]);

@@ -9,6 +9,7 @@ import { jobId, pageId, slotId } from '../../src/units.ts';
 import { acquireAdapter } from '../../src/runtime/acquire.ts';
 import { expectBytes, withDevice } from './support/device.ts';
 import { plan } from './support/pool.ts';
+import { zeroed } from '../support/one-group.ts';
 
 const cache = cacheConfigSchema.parse({ pages: 16, pageBytes: 64, tokensPerPage: 4 });
 
@@ -117,9 +118,9 @@ describe('closing', () => {
       for (let round = 0; round < 20; round += 1) {
         const worker = await createWorker(device, host, 2);
         expect(worker.liveBytes).toBeGreaterThan(16 * 64);
-        await worker.execute(plan(1, { newPageIdsToZero: [pageId(1)], stores: [store(1, 1)] }));
+        await worker.execute(plan(1, { newPageIdsToZero: zeroed([pageId(1)]), stores: [store(1, 1)] }));
         // Every second one is closed with a store on its way.
-        await worker.execute(plan(2, { newPageIdsToZero: [pageId(2), pageId(9)] }));
+        await worker.execute(plan(2, { newPageIdsToZero: zeroed([pageId(2), pageId(9)]) }));
         if (round % 2 === 0) for (let step = 3; worker.busy; step += 1) await worker.execute(plan(step));
         await worker.close();
         expect(worker.liveBytes).toBe(0);
@@ -240,7 +241,7 @@ describe('what the device refuses in a step', () => {
     const worker = await createWorker(device, null);
     // Somebody else gives the pool back under the worker's hands.
     worker.locate(pageId(1)).buffer.destroy();
-    await worker.execute(plan(1, { newPageIdsToZero: [pageId(1)] }));
+    await worker.execute(plan(1, { newPageIdsToZero: zeroed([pageId(1)]) }));
     await expect(worker.readWitness()).rejects.toThrow(/the device refused step 1: /);
     await expect(worker.execute(plan(2))).rejects.toThrow(/the device refused step 1: /);
     await worker.close();

@@ -15,6 +15,7 @@ import {
   withWorker,
   ZEROS,
 } from './support/small-worker.ts';
+import { copied, zeroed } from '../support/one-group.ts';
 
 const STORES: Strategies['store'][] = ['copy', 'gather'];
 const LOADS: Strategies['load'][] = ['write', 'pack', 'scatter', 'ring'];
@@ -66,12 +67,12 @@ describe('loads', () => {
             host.view(slotId(3)).set(bytesOf(30));
             host.view(slotId(5)).set(bytesOf(31));
             const loads = (id: number, moves: [number, number][]) => ({ loads: [store(id, moves)] });
-            void worker.execute(plan(1, { newPageIdsToZero: [pageId(2)] }));
+            void worker.execute(plan(1, { newPageIdsToZero: zeroed([pageId(2)]) }));
             void worker.execute(plan(2, loads(1, [[2, 3]])));
             await worker.execute(
               plan(3, {
-                newPageIdsToZero: [pageId(4), pageId(6)],
-                copies: [{ source: pageId(7), destination: pageId(4) }],
+                newPageIdsToZero: zeroed([pageId(4), pageId(6)]),
+                copies: copied([{ source: pageId(7), destination: pageId(4) }]),
                 ...loads(2, [
                   [4, 5],
                   [6, 3],
@@ -108,7 +109,7 @@ describe('a page that leaves and comes back', () => {
           const pages = moves.map(([page]) => pageId(page));
           await worker.execute(plan(1, { stores: [store(1, moves)] }));
           await drain(worker, 2);
-          await worker.execute(plan(600, { newPageIdsToZero: pages }));
+          await worker.execute(plan(600, { newPageIdsToZero: zeroed(pages) }));
           expectBytes(await worker.readPage(pageId(1)), ZEROS, 'page 1');
           await worker.execute(plan(601, { loads: [store(2, moves)] }));
           for (const page of pages) expectBytes(await worker.readPage(page), bytesOf(page), `page ${page}`);
@@ -121,7 +122,7 @@ describe('a page that leaves and comes back', () => {
   it('reads as poison in between, where zeroing is poison', async () => {
     for (const zero of ['kernel', 'clear'] as const) {
       await withWorker({ zeroing: 'poison', options: { strategies: { zero } } }, async ({ worker }) => {
-        await worker.execute(plan(1, { newPageIdsToZero: [pageId(1), pageId(PAGES - 1)] }));
+        await worker.execute(plan(1, { newPageIdsToZero: zeroed([pageId(1), pageId(PAGES - 1)]) }));
         for (const page of [1, PAGES - 1]) {
           const words = new Uint32Array((await worker.readPage(pageId(page))).buffer);
           expectBytes(words, new Uint32Array(PAGE_WORDS).fill(POISON_WORD), `page ${page}`);

@@ -9,6 +9,9 @@ import { POISON_WORD } from '../../src/witness/pattern.ts';
 import { expectBytes, readBytes, withDevice } from './support/device.ts';
 import { makePool, pattern, shuffled, type Pool, type PoolShape } from './support/pool.ts';
 
+/** Pages of which every word counts. */
+const whole = (words: number) => ({ strideWords: words, pageWords: words });
+
 /** 1, 3 and 5 words take the word form, the others the vec4 form; 1024 words take several workgroups a page. */
 const SHAPES: PoolShape[] = [
   { pageWords: 1, pages: 200 },
@@ -59,7 +62,7 @@ describe('zeroing', () => {
           await withPool(shape, async ({ buffers, kernels, commands, expected, read }) => {
             recordZero(pages, { commands, buffers, kernels, strategy, fill });
             commands.submit('zero');
-            zeroPages(expected, shape.pageWords, pages, fill);
+            zeroPages(expected, whole(shape.pageWords), pages, fill);
             expectBytes(await read(), expected, `zero ${pages.length} pages with ${fill}`);
           });
         }
@@ -88,7 +91,7 @@ describe('copying', () => {
           const bounce = ledger.create('bounce', 2 * buffers.pageBytes, usage);
           recordCopies(copies, { commands, buffers, kernels, strategy, bounce });
           commands.submit('copy');
-          copyPages(expected, shape.pageWords, copies);
+          copyPages(expected, whole(shape.pageWords), copies);
           expectBytes(await read(), expected, `${copies.length} copies`);
         });
       }
@@ -101,7 +104,7 @@ describe('copying', () => {
       const copies = [1, 2, 3, 5, 8].map((to) => ({ source: pageId(4), destination: pageId(to) }));
       recordCopies(copies, { commands, buffers, kernels, strategy: 'kernel', bounce: null });
       commands.submit('copy');
-      copyPages(expected, 4, copies);
+      copyPages(expected, whole(4), copies);
       expectBytes(await read(), expected);
     });
   });
@@ -176,11 +179,11 @@ describe('many lists', () => {
       ]) {
         const copies = [{ source: pageId(source), destination: pageId(destination) }];
         recordCopies(copies, { commands, buffers, kernels, strategy: 'kernel', bounce: null });
-        copyPages(expected, 4, copies);
+        copyPages(expected, whole(4), copies);
       }
       zeroes(pool, [3]);
       zeroes(pool, [7]);
-      zeroPages(expected, 4, [3, 7], 0);
+      zeroPages(expected, whole(4), [3, 7], 0);
       commands.submit('five dispatches');
       expectBytes(await read(), expected);
     });
@@ -198,7 +201,7 @@ describe('many lists', () => {
           // Nothing awaits in between: the earlier submits may still be waiting for their lists.
           pool.commands.submit('zero');
         }
-        zeroPages(pool.expected, 3, batches.flat(), 0);
+        zeroPages(pool.expected, whole(3), batches.flat(), 0);
         expectBytes(await pool.read(), pool.expected, JSON.stringify(batches));
       });
     }
@@ -211,7 +214,12 @@ describe('many lists', () => {
         zeroes(pool, all.slice(0, length));
         zeroes(pool, all.slice(10_000, 10_000 + length));
         pool.commands.submit('zero');
-        zeroPages(pool.expected, 1, [...all.slice(0, length), ...all.slice(10_000, 10_000 + length)], 0);
+        zeroPages(
+          pool.expected,
+          whole(1),
+          [...all.slice(0, length), ...all.slice(10_000, 10_000 + length)],
+          0,
+        );
       }
       expectBytes(await pool.read(), pool.expected);
     });
@@ -227,8 +235,8 @@ describe('many lists', () => {
       recordCopies(copies, { ...pool, strategy: 'kernel', bounce: null });
       zeroes(pool, all.slice(0, 66_000));
       pool.commands.submit('long lists');
-      copyPages(pool.expected, 1, copies);
-      zeroPages(pool.expected, 1, all.slice(0, 66_000), 0);
+      copyPages(pool.expected, whole(1), copies);
+      zeroPages(pool.expected, whole(1), all.slice(0, 66_000), 0);
       expectBytes(await pool.read(), pool.expected);
     });
   });

@@ -6,7 +6,9 @@ import { compileKernel } from '../../src/gpu/pipelines.ts';
 import { runtimeName, withDevice } from './support/device.ts';
 
 const sizes = (name: string): Record<string, number> =>
-  name.startsWith('witness') ? { page_words: 12, tokens_per_page: 5 } : { page_units: 7 };
+  name.startsWith('witness')
+    ? { page_words: 12, stride_words: 16, rows: 5 }
+    : { page_units: 7, stride_units: 9 };
 
 describe('compiling', () => {
   it('every kernel in every form', async () => {

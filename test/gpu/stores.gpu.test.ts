@@ -8,6 +8,7 @@ import { jobId, pageId, slotId } from '../../src/units.ts';
 import { expectBytes, withDevice } from './support/device.ts';
 import { plan, shuffled } from './support/pool.ts';
 import { bytesOf, drain, PAGE_BYTES, PAGES, store, withWorker, ZEROS } from './support/small-worker.ts';
+import { zeroed } from '../support/one-group.ts';
 
 const STORES: Strategies['store'][] = ['copy', 'gather'];
 const LAGS: TransferConfig['acknowledgementLag'][] = [1, 3, 'as-they-come'];
@@ -51,7 +52,7 @@ describe('stores', () => {
       await withWorker(setup, async ({ worker, host }) => {
         const moves = [1, 2, 9, 10, 20].map((page, i): [number, number] => [page, i]);
         await worker.execute(plan(1, { stores: [store(7, moves)] }));
-        const newPageIdsToZero = moves.map(([page]) => pageId(page));
+        const newPageIdsToZero = zeroed(moves.map(([page]) => pageId(page)));
         const outcome = await worker.execute(plan(2, { jobsToFlush: [jobId(7)], newPageIdsToZero }));
         expect(outcome).toEqual({
           step: 2,

@@ -5,11 +5,15 @@ import { WitnessKernels } from '../../src/gpu/witness.ts';
 import { witnessCheck, witnessFill, type WitnessFindings } from '../../src/reference/kernels/index.ts';
 import type { ForwardRequest } from '../../src/schedule/step-plan.ts';
 import { pageId, requestId, WORD_BYTES } from '../../src/units.ts';
-import { witnessOps, type PageShape } from '../../src/witness/page-ops.ts';
+import { cacheConfigSchema } from '../../src/config.ts';
+import { resolveLayout, type CacheLayout } from '../../src/config/layout.ts';
+import { witnessOps } from '../../src/witness/witness-ops.ts';
 import { expectBytes, withDevice } from './support/device.ts';
 import { makePool, pattern, type Pool } from './support/pool.ts';
 
-interface Shape extends PageShape {
+interface Shape {
+  readonly pageWords: number;
+  readonly tokensPerPage: number;
   readonly pages: number;
   readonly pagesPerSegment?: number;
 }
@@ -33,9 +37,10 @@ function request(name: string, start: number, end: number, pages: number[]): For
     requestId: requestId(name),
     start,
     end,
-    pages: pages.map(pageId),
+    computedFrom: 0,
+    tables: [pages.map(pageId)],
     tokens: pattern(end),
-    pageSeeds: pattern(pages.length + 100).subarray(100),
+    unitSeeds: pattern(pages.length + 100).subarray(100),
   };
 }
 
@@ -46,6 +51,11 @@ function forward({ tokensPerPage: t }: Shape): ForwardRequest[] {
     request('continued', t + Math.floor(t / 3), 2 * t, [2, 6]),
     request('one token', t - 1, t, [5]),
   ];
+}
+
+function layoutOf({ pages, pageWords, tokensPerPage }: Shape): CacheLayout {
+  const pageBytes = pageWords * WORD_BYTES;
+  return resolveLayout(cacheConfigSchema.parse({ pages, pageBytes, tokensPerPage }));
 }
 
 interface Rig extends Pool {
@@ -64,14 +74,16 @@ async function withWitness(
   await withDevice(async (device) => {
     const pool = await makePool(device, shape);
     const { ledger, buffers, commands, expected } = pool;
+    const layout = layoutOf(shape);
     const watch = new DeviceWatch(device);
-    const witness = await WitnessKernels.create({ ...shape, ledger, watch, buffers, drainWords });
+    const witness = await WitnessKernels.create({ layout, rank: 0, ledger, watch, buffers, drainWords });
     const step = (requests: readonly ForwardRequest[], number: number) => {
       witness.record(requests, number, commands);
       commands.submit('forward');
-      const { tokens, fill, check } = witnessOps(requests, shape);
-      witnessFill(expected, shape, fill, tokens);
-      return witnessCheck(expected, shape, check, tokens);
+      const { tokens, groups } = witnessOps(requests, layout, 0);
+      const [{ shape: pageShape, fill, check }] = groups;
+      witnessFill(expected, pageShape, fill, tokens);
+      return witnessCheck(expected, pageShape, check, tokens);
     };
     const write = (page: number, word: number, value: number) => {
       const { buffer, offset } = buffers.locate(pageId(page));
@@ -97,7 +109,7 @@ describe('filling and checking', () => {
       expect(report.mismatches).toBe(found.mismatches);
       expect(report.pages.map(({ page }) => Number(page)).sort((a, b) => a - b)).toEqual(found.pages);
       expect(report.pages.every((entry) => entry.step === 3)).toBe(true);
-      expect(report.checkedWords).toBe(witnessOps(forward(shape), shape).check.words);
+      expect(report.checkedWords).toBe(witnessOps(forward(shape), layoutOf(shape), 0).groups[0].check.words);
     });
   });
 

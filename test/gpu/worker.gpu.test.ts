@@ -7,6 +7,7 @@ import { SimulatedWorker } from '../../src/reference/simulated-worker.ts';
 import type { StepPlan, Worker } from '../../src/schedule/step-plan.ts';
 import { jobId, pageId, slotId } from '../../src/units.ts';
 import { expectBytes, withDevice } from './support/device.ts';
+import { copied, zeroed } from '../support/one-group.ts';
 
 const PAGE_BYTES = 16;
 const PAGES = 12;
@@ -63,8 +64,8 @@ const store = (id: number, ...pages: number[]) => ({
 describe('a step', () => {
   it('zeroes before it copies', async () => {
     await both({}, async ({ worker }) => {
-      const copies = [{ source: pageId(1), destination: pageId(2) }];
-      await worker.execute(plan(0, { newPageIdsToZero: [pageId(2), pageId(3)], copies }));
+      const copies = copied([{ source: pageId(1), destination: pageId(2) }]);
+      await worker.execute(plan(0, { newPageIdsToZero: zeroed([pageId(2), pageId(3)]), copies }));
       expectBytes(await worker.readPage(pageId(2)), filled(1), 'copied');
       expectBytes(await worker.readPage(pageId(3)), filled(0), 'zeroed');
     });
@@ -73,9 +74,9 @@ describe('a step', () => {
   it('copies before it loads, and loads what it was told to zero', async () => {
     await both({}, async ({ worker, host }) => {
       host.view(slotId(5)).fill(99);
-      const copies = [{ source: pageId(4), destination: pageId(5) }];
+      const copies = copied([{ source: pageId(4), destination: pageId(5) }]);
       const loads = [{ id: jobId(0), slots: [slotId(5)], pages: [pageId(4)] }];
-      await worker.execute(plan(0, { newPageIdsToZero: [pageId(4)], copies, loads }));
+      await worker.execute(plan(0, { newPageIdsToZero: zeroed([pageId(4)]), copies, loads }));
       expectBytes(await worker.readPage(pageId(5)), filled(0), 'copied before the load');
       expectBytes(await worker.readPage(pageId(4)), filled(99), 'loaded after the zeroing');
     });
@@ -113,7 +114,7 @@ describe('one staging buffer', () => {
         );
         // The buffer goes to page 1 alone, the flushed job goes into the overflow buffer.
         const { overflowedPages } = await worker.execute(
-          plan(1, { jobsToFlush: [jobId(1)], newPageIdsToZero: [9, 3, 6].map(pageId) }),
+          plan(1, { jobsToFlush: [jobId(1)], newPageIdsToZero: zeroed([9, 3, 6].map(pageId)) }),
         );
         expect([0, 3]).toContain(overflowedPages);
         for (let step = 2; worker.busy; step += 1) await worker.execute(plan(step, {}));
@@ -140,7 +141,7 @@ describe('one staging buffer', () => {
         await worker.execute(
           plan(2, {
             jobsToFlush: [jobId(1)],
-            newPageIdsToZero: [7, 2].map(pageId),
+            newPageIdsToZero: zeroed([7, 2].map(pageId)),
             stores: [{ ...store(2, 10, 5), slots: [2, 3].map(slotId) }],
           }),
         );
@@ -157,14 +158,18 @@ describe('a plan that cannot be', () => {
   it.each([
     [
       'zeroes the null page',
-      { newPageIdsToZero: [pageId(0)] },
+      { newPageIdsToZero: zeroed([pageId(0)]) },
       /page 0 in newPageIdsToZero is the null page/,
     ],
-    ['zeroes a page beyond the pool', { newPageIdsToZero: [pageId(PAGES)] }, /page 12 .* pages 1 to 11/],
+    [
+      'zeroes a page beyond the pool',
+      { newPageIdsToZero: zeroed([pageId(PAGES)]) },
+      /page 12 .* pages 1 to 11/,
+    ],
     ['stores to a slot that is not there', { stores: [{ ...store(0, 1), slots: [slotId(99)] }] }, /slot 99/],
     [
       'copies twice onto one page',
-      { copies: [1, 2].map((source) => ({ source: pageId(source), destination: pageId(3) })) },
+      { copies: copied([1, 2].map((source) => ({ source: pageId(source), destination: pageId(3) }))) },
       /page 3 is the destination of two copies/,
     ],
   ])('because it %s is refused by both workers, and nothing is done', async (_, parts, message) => {

@@ -129,7 +129,7 @@ describe('pages that somebody still reads or writes', () => {
     let zeroed: readonly number[] = [];
     while (world.engine.hasWork) {
       const { plan } = await world.engine.step();
-      if (plan.newPageIdsToZero.length > 0) zeroed = plan.newPageIdsToZero;
+      if (plan.newPageIdsToZero.length > 0) zeroed = plan.newPageIdsToZero[0].pages;
     }
     expect(zeroed).toEqual(expect.arrayContaining([...destinations]));
     await expectClean(world);

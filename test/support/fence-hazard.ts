@@ -64,10 +64,10 @@ export async function provokeHazard(
   const promptOfB = prompt(900, 6);
   engine.add({ id: 'A', tokens: promptOfA });
   const first = await engine.step();
-  const rowsOfA = patternOf(first.plan.forward[0].pageSeeds[1], promptOfA.slice(4));
+  const rowsOfA = patternOf(first.plan.forward[0].unitSeeds[1], promptOfA.slice(4));
   engine.add({ id: 'B', tokens: promptOfB });
   const second = await engine.step();
-  const rowsOfB = patternOf(second.plan.forward[0].pageSeeds[1], promptOfB.slice(4));
+  const rowsOfB = patternOf(second.plan.forward[0].unitSeeds[1], promptOfB.slice(4));
   await engine.drain();
   const slot = world.slot(1);
   engine.add({ id: 'A again', tokens: [...promptOfA, 7] });
@@ -82,7 +82,7 @@ export async function provokeHazard(
       ...new Array<number>(PAGE_WORDS - rowsOfB.length).fill(0),
     ]),
     claim: {
-      zeroed: second.plan.newPageIdsToZero,
+      zeroed: second.plan.newPageIdsToZero.flatMap(({ pages }) => pages),
       flush: second.plan.jobsToFlush,
       released: second.outcome.released,
     },

@@ -1,8 +1,9 @@
 /** Knows what every host slot must hold, from the tokens of the requests alone, and says where one does not. */
-import { pageKey } from '../../src/offload/page-keys.ts';
 import type { Request } from '../../src/schedule/request.ts';
 import type { PrefixKey } from '../../src/units.ts';
-import { rowOfWord, witnessWord } from '../../src/witness/pattern.ts';
+import { rowOfWord } from '../../src/witness/page-shape.ts';
+import { witnessWord } from '../../src/witness/pattern.ts';
+import { pageKey } from './one-group.ts';
 import type { World } from './worlds.ts';
 
 export class HostShadow {
@@ -28,7 +29,11 @@ export class HostShadow {
       if (!page) return `slot ${slot} has a key that no request had`;
       const actual = this.world.slot(slot);
       for (let word = 0; word < pageWords; word += 1) {
-        const expected = witnessWord(page.seed, page.tokens[rowOfWord(word, pageWords, tokensPerPage)], word);
+        const expected = witnessWord(
+          page.seed,
+          page.tokens[rowOfWord(word, { pageWords, rows: tokensPerPage })],
+          word,
+        );
         if (actual[word] !== expected) return `slot ${slot}, word ${word}: ${actual[word]} for ${expected}`;
       }
     }

@@ -26,7 +26,7 @@ describe('an engine configuration', () => {
   it('needs the pool alone; everything else has a default', () => {
     const config = parse({ cache });
     expect(config.cache).toMatchObject({ zeroing: 'always', prefixCaching: true, salt: '' });
-    expect(config.offload).toEqual({ slots: 0, policy: 'lru', fence: 'complete' });
+    expect(config.offload).toMatchObject({ slots: 0, policy: 'lru', fence: 'complete', pagesPerSlot: 1 });
     expect(config.transfer.acknowledgementLag).toBe(2);
     expect(config.witness).toBe(true);
   });

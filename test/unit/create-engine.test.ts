@@ -1,6 +1,6 @@
 import { cachePreset } from '../../src/config/presets.ts';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, createEngine, InvariantError } from '../../src/index.ts';
+import { ConfigError, createEngine, Engine, InvariantError } from '../../src/index.ts';
 
 const cache = { pages: 64, pageBytes: 4096, tokensPerPage: 16 };
 
@@ -71,9 +71,31 @@ describe('an engine', () => {
     expect((await engine.step()).plan.forward).toEqual([]);
   });
 
-  it('refuses layouts that only the cache manager knows so far', async () => {
-    await expect(createEngine({ cache: cachePreset('incident-small') })).rejects.toThrow(
-      /one full-attention group on one rank, not full-attention, compressed, recurrent, ring on 2/,
+  it('runs several groups on several ranks, each with a worker and a host memory of its own', async () => {
+    const engine = await createEngine({ cache: cachePreset('incident-small'), offload: { slots: 16 } });
+    expect(engine.ranks).toHaveLength(2);
+    expect(engine.ranks[1].host).not.toBe(engine.ranks[0].host);
+    engine.add({ id: 'r', tokens: Array.from({ length: 20 }, (_, i) => i), maxOutputTokens: 5 });
+    const [finished] = await engine.drain();
+    expect(finished).toMatchObject({ outputTokens: 5 });
+    const report = await engine.readWitness();
+    expect(report.mismatches).toBe(0);
+    expect(report.checkedWords).toBeGreaterThan(0);
+    await engine.close();
+  });
+
+  it('refuses layers over an encoder that it does not have', async () => {
+    const groups = [
+      { kind: 'full-attention' as const, tokensPerPage: 4, pageBytes: 64 },
+      { kind: 'cross-attention' as const, tokensPerPage: 4, pageBytes: 64 },
+    ];
+    await expect(createEngine({ cache: { pages: 8, groups } })).rejects.toThrow(/no encoder outputs/);
+  });
+
+  it('refuses fewer workers than ranks', async () => {
+    const { config, worker, host } = await createEngine({ cache: cachePreset('incident-small') });
+    expect(() => new Engine({ config, worker, host })).toThrow(
+      /contextParallel is 2, but there are 1 workers/,
     );
   });
 });

@@ -156,10 +156,10 @@ describe('the transfer log', () => {
           for (const [i, { seed, tokens }] of requests.entries()) {
             engine.add({ id: String(i), tokens: prompt(100 * (seed + 1), tokens) });
             const { plan } = await stepWith(engine, transfers);
-            for (const { pages, pageSeeds, tokens: ids, end } of plan.forward) {
+            for (const { tables, unitSeeds, tokens: ids, end } of plan.forward) {
               for (let page = 0; (page + 1) * PAGE_TOKENS <= end; page += 1) {
-                const key = engine.cache.keyOf(pages[page]);
-                if (key !== null) rows.set(key, patternOf(pageSeeds[page], ids, page));
+                const key = engine.cache.keyOf(tables[0][page]);
+                if (key !== null) rows.set(key, patternOf(unitSeeds[page], ids, page));
               }
             }
           }

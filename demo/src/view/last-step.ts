@@ -30,7 +30,7 @@ function moved({ plan, outcome }: StepReport): string[] {
   const pages = (jobs: readonly { readonly pages: readonly unknown[] }[]) =>
     jobs.reduce((sum, job) => sum + job.pages.length, 0);
   const parts: string[] = [];
-  const zeroed = plan.newPageIdsToZero.length;
+  const zeroed = plan.newPageIdsToZero.reduce((sum, { pages }) => sum + pages.length, 0);
   if (zeroed > 0) parts.push(`${counted(zeroed, 'page')} zeroed.`);
   if (plan.loads.length > 0) parts.push(`${counted(pages(plan.loads), 'page')} asked back from the host.`);
   if (plan.stores.length > 0) parts.push(`${counted(pages(plan.stores), 'page')} queued for the host.`);

@@ -12,7 +12,7 @@
  */
 import type { RecurrentConfig } from '../../config/groups.ts';
 import { invariant } from '../../errors.ts';
-import { ceilDiv, NULL_PAGE, type PageId, type RequestId } from '../../units.ts';
+import { ceilDiv, NULL_PAGE, type GroupId, type PageId, type RequestId } from '../../units.ts';
 import type { CacheEventHandler } from '../events.ts';
 import type { PageTable } from '../page-table.ts';
 import { floorTo } from './full-attention.ts';
@@ -53,6 +53,17 @@ export class RecurrentGroup extends PagedGroup {
 
   skippedTokens(tokens: number): number {
     return Math.max(0, tokens - 1);
+  }
+
+  /** States that stand exactly at the end of their page. */
+  boundaryStates(id: RequestId): { group: GroupId; page: PageId; tokens: number }[] {
+    const { tokensPerPage, id: group } = this.layout;
+    const states = [];
+    for (const [position, page] of this.pageTable(id).entries()) {
+      const tokens = (position + 1) * tokensPerPage;
+      if (page !== NULL_PAGE) states.push({ group, page, tokens });
+    }
+    return states;
   }
 }
 
@@ -162,6 +173,18 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
       }
     }
     table.publishedPages = Math.min(table.length, Math.floor(limits.tokens / tokensPerPage));
+  }
+
+  override boundaryStates(id: RequestId): { group: GroupId; page: PageId; tokens: number }[] {
+    const { tokensPerPage, id: group } = this.layout;
+    const pages = this.pageTable(id);
+    const states = [];
+    for (const [position, tokens] of this.#running.get(id)?.tokensAt ?? []) {
+      const page = pages[position];
+      if (tokens === (position + 1) * tokensPerPage && page !== NULL_PAGE)
+        states.push({ group, page, tokens });
+    }
+    return states;
   }
 
   override withdraw(id: RequestId, fromToken: number): PageId[] {

@@ -1,6 +1,7 @@
 /** CPU twin of `shaders/witness_check.wgsl`. */
-import { PAGE_OP_WORDS, type PageOps, type PageShape } from '../../witness/page-ops.ts';
-import { rowOfWord, witnessWord } from '../../witness/pattern.ts';
+import { PAGE_OP_WORDS, type PageOps } from '../../witness/page-ops.ts';
+import { rowOfWord, tokenOfRow, type PageShape } from '../../witness/page-shape.ts';
+import { witnessWord } from '../../witness/pattern.ts';
 
 export interface WitnessFindings {
   /** Words that do not hold the pattern, over all operations: a page that two operations read counts twice. */
@@ -16,14 +17,13 @@ export function witnessCheck(
   ops: PageOps,
   tokens: Uint32Array,
 ): WitnessFindings {
-  const { pageWords, tokensPerPage } = shape;
   const pages = new Set<number>();
   let mismatches = 0;
   for (let op = 0; op < ops.count; op += 1) {
     const [page, seed, firstToken, wordStart, wordEnd] = ops.data.subarray(op * PAGE_OP_WORDS);
-    const base = page * pageWords;
+    const base = page * shape.strideWords;
     for (let word = wordStart; word < wordEnd; word += 1) {
-      const token = tokens[firstToken + rowOfWord(word, pageWords, tokensPerPage)];
+      const token = tokens[firstToken + tokenOfRow(rowOfWord(word, shape), shape)];
       if (pool[base + word] === witnessWord(seed, token, word)) continue;
       mismatches += 1;
       pages.add(page);

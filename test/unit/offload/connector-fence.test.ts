@@ -26,7 +26,7 @@ describe('what flushes a pending store', () => {
     const request = makeRequest('r2', range(5, 100));
     expect(steps.connector.matchedTokens(request, 0)).toBe(4);
     steps.connector.updateStateAfterAllocation(request, {
-      pages: pages(1),
+      tables: [pages(1)],
       localTokens: 0,
       externalTokens: 4,
     });

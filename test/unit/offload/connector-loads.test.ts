@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { InvariantError } from '../../../src/errors.ts';
 import type { Request } from '../../../src/schedule/request.ts';
 import { requestId, type PageId } from '../../../src/units.ts';
-import { Steps, makeConnector, makeRequest, pages, range, run } from './support/requests.ts';
+import { Steps, holdingsOf, makeConnector, makeRequest, pages, range, run } from './support/requests.ts';
 
 const prompt = range(9);
 
@@ -16,7 +16,7 @@ function withHost(tokens: readonly number[] = range(8), slots = 8): Steps {
 function admit(steps: Steps, request: Request, table: readonly PageId[], localTokens = 0): number {
   const externalTokens = steps.connector.matchedTokens(request, localTokens);
   if (typeof externalTokens !== 'number') throw new Error(externalTokens);
-  steps.connector.updateStateAfterAllocation(request, { pages: table, localTokens, externalTokens });
+  steps.connector.updateStateAfterAllocation(request, { tables: [table], localTokens, externalTokens });
   if (externalTokens > 0) request.status = 'parked';
   return externalTokens;
 }
@@ -33,7 +33,9 @@ describe('matchedTokens', () => {
     const steps = withHost();
     expect(steps.connector.matchedTokens(makeRequest('r', prompt), 4)).toBe(4);
     expect(steps.connector.matchedTokens(makeRequest('r', prompt), 8)).toBe(0);
-    expect(() => steps.connector.matchedTokens(makeRequest('r', prompt), 3)).toThrow(/localTokens: 3/);
+    expect(() => steps.connector.matchedTokens(makeRequest('r', prompt), 3)).toThrow(
+      /3 tokens are not a whole number of pages of 4/,
+    );
   });
 
   it('D17: asks again while another request loads the same key', () => {
@@ -113,7 +115,7 @@ describe('loads', () => {
     const request = makeRequest('a', prompt);
     expect(steps.connector.matchedTokens(request, 0)).toBe(8);
     steps.putOnHost(range(8, 100), pages(3, 4), 'b');
-    const allocation = { pages: pages(1, 2), localTokens: 0, externalTokens: 8 };
+    const allocation = { tables: [pages(1, 2)], localTokens: 0, externalTokens: 8 };
     expect(() => steps.connector.updateStateAfterAllocation(request, allocation)).toThrow(InvariantError);
     expect(steps.connector.manager.counts.pinned).toBe(0);
     expect(steps.connector.matchedTokens(request, 0)).toBe(0);
@@ -126,7 +128,7 @@ describe('loads', () => {
     const { loads } = steps.build();
     expect(steps.build().stores).toEqual([]);
     steps.acknowledge(loads[0].id);
-    expect(steps.connector.snapshot().cursors.get(request.id)).toBe(2);
+    expect(steps.connector.snapshot().cursors.get(request.id)).toEqual([2]);
     request.computedTokens = 8;
     const table = pages(1, 2, 3, 4);
     const { stores } = steps.build({ scheduled: [run(request, table, { tokens: 5, newPages: table })] });
@@ -139,7 +141,7 @@ describe('loads', () => {
     admit(steps, request, pages(1, 2));
     const { loads } = steps.build();
     expect(steps.fail(loads[0].id)).toEqual({ loaded: [], failed: [requestId('r')] });
-    expect(steps.connector.snapshot().cursors.get(request.id)).toBe(0);
+    expect(steps.connector.snapshot().cursors.get(request.id)).toEqual([0]);
     expect(steps.connector.manager.counts.pinned).toBe(0);
     expect(steps.connector.matchedTokens(request, 0)).toBe(0);
     expect(steps.connector.matchedTokens(makeRequest('other', prompt), 0)).toBe(8);
@@ -155,7 +157,7 @@ describe('loads', () => {
     const request = makeRequest('r', prompt);
     admit(steps, request, pages(1, 2));
     steps.build();
-    expect(() => steps.connector.requestFinished(request, pages(1, 2))).toThrow(
+    expect(() => steps.connector.requestFinished(request, holdingsOf(pages(1, 2)))).toThrow(
       /must end before the request/,
     );
     expect(() => steps.build({ preempted: [request] })).toThrow(InvariantError);
@@ -192,7 +194,7 @@ describe('reset', () => {
     steps.connector.checkIntegrity();
     expect(steps.connector.snapshot()).toMatchObject({ jobs: [], discardedJobs: [load, store] });
     expect(steps.connector.snapshot().fence.size).toBe(0);
-    expect(steps.connector.snapshot().cursors.get(running.id)).toBe(0);
+    expect(steps.connector.snapshot().cursors.get(running.id)).toEqual([0]);
     expect(steps.connector.manager.counts).toMatchObject({ free: 8, writing: 0, pinned: 0 });
     expect(steps.connector.hasPendingWork).toBe(true);
 

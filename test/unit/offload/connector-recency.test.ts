@@ -1,7 +1,7 @@
-import { pageKey } from '../../../src/offload/page-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { ArcTierPolicy } from '../../../src/offload/policies/arc-tier.ts';
 import { Steps, makeConnector, makeRequest, pages, range, run } from './support/requests.ts';
+import { pageKey } from '../../support/one-group.ts';
 
 describe('recency', () => {
   /** Two requests fill the tier; which page goes when a third needs room? */

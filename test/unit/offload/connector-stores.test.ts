@@ -1,7 +1,7 @@
-import { pageKey } from '../../../src/offload/page-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { pageId } from '../../../src/units.ts';
 import { Steps, makeConnector, makeRequest, pages, range, run } from './support/requests.ts';
+import { pageKey } from '../../support/one-group.ts';
 
 /** Fills the tier and lets a request load all of it, so that nothing can be evicted until the load ends. */
 function fillWithPins(steps: Steps, count: number): () => void {
@@ -9,7 +9,7 @@ function fillWithPins(steps: Steps, count: number): () => void {
   const table = range(count, 60).map(pageId);
   steps.putOnHost(tokens.slice(0, -1), table, 'filler');
   const request = makeRequest('pinning', tokens);
-  const allocation = { pages: table, localTokens: 0, externalTokens: count * 4 };
+  const allocation = { tables: [table], localTokens: 0, externalTokens: count * 4 };
   steps.connector.updateStateAfterAllocation(request, allocation);
   const { loads } = steps.build();
   return () => steps.acknowledge(loads[0].id);
@@ -105,7 +105,7 @@ describe('which pages are stored', () => {
     const table = pages(4, 5, 6);
     const { stores } = steps.build({ scheduled: [run(request, table, { tokens: 12, newPages: table })] });
     expect(stores).toEqual([{ id: 0, pages: pages(5), slots: [2] }]);
-    expect(steps.connector.snapshot().cursors.get(request.id)).toBe(3);
+    expect(steps.connector.snapshot().cursors.get(request.id)).toEqual([3]);
   });
 
   it('D7, scenario 23: a refusal leaves the cursor where it is, and the pages are offered again', () => {
@@ -116,7 +116,7 @@ describe('which pages are stored', () => {
     expect(steps.build({ scheduled: [run(request, table, { tokens: 12, newPages: table })] }).stores).toEqual(
       [],
     );
-    expect(steps.connector.snapshot().cursors.get(request.id)).toBe(0);
+    expect(steps.connector.snapshot().cursors.get(request.id)).toEqual([0]);
     expect(steps.connector.metrics.allocationFailures).toBe(1);
     release();
     request.sequence.append(50);
@@ -124,7 +124,7 @@ describe('which pages are stored', () => {
       scheduled: [run(request, pages(1, 2, 3, 4), { tokens: 1, newPages: pages(4) })],
     });
     expect(stores).toEqual([{ id: 2, pages: table, slots: [0, 1, 2] }]);
-    expect(steps.connector.snapshot().cursors.get(request.id)).toBe(3);
+    expect(steps.connector.snapshot().cursors.get(request.id)).toEqual([3]);
   });
 
   it('E9: a prompt that ends at once is refused twice and then forgotten', () => {
@@ -245,7 +245,11 @@ describe('which pages are stored', () => {
     const request = makeRequest('r', range(9));
     const table = pages(1, 2, 3);
     expect(steps.connector.matchedTokens(request, 0)).toBe(0);
-    steps.connector.updateStateAfterAllocation(request, { pages: table, localTokens: 0, externalTokens: 0 });
+    steps.connector.updateStateAfterAllocation(request, {
+      tables: [table],
+      localTokens: 0,
+      externalTokens: 0,
+    });
     const meta = steps.build({
       scheduled: [run(request, table, { tokens: 9, newPages: table })],
       zero: table,

@@ -28,7 +28,7 @@ describe('scanForward', () => {
       0,
       letters.length,
     );
-    expect(result.pending ? 'ask again' : result.pages).toBe(answer);
+    expect(result.pending ? 'ask again' : result.chunks).toBe(answer);
     expect(asked).toHaveLength(calls);
   });
 
@@ -38,7 +38,7 @@ describe('scanForward', () => {
       asked.push(page);
       return 'HIT';
     };
-    expect(scanForward(lookup, 3, 5)).toEqual({ pages: 2, pending: false });
+    expect(scanForward(lookup, 3, 5)).toEqual({ chunks: 2, pending: false });
     expect(asked).toEqual([3, 4]);
   });
 });

@@ -2,7 +2,6 @@
  * A scheduler of a few lines around the connector, with a worker whose stores run late, that checks what the
  * connector says against what it can work out itself, and every row that is read against the tokens it stands for.
  */
-import { pageKey } from '../../../../src/offload/page-keys.ts';
 import { expect } from 'vitest';
 import type { OffloadConnector } from '../../../../src/offload/connector.ts';
 import type { OffloadEvent } from '../../../../src/offload/events.ts';
@@ -20,8 +19,9 @@ import {
   type Running,
 } from './driver-types.ts';
 import { LateWorker } from './late-worker.ts';
-import { TOKENS_PER_PAGE, makeConnector, makeRequest } from './requests.ts';
+import { TOKENS_PER_PAGE, holdingsOf, makeConnector, makeRequest } from './requests.ts';
 import { SmallPool } from './small-pool.ts';
+import { pageKey, zeroed } from '../../../support/one-group.ts';
 
 export class Driver {
   readonly connector: OffloadConnector;
@@ -37,7 +37,7 @@ export class Driver {
   #parked = new Map<RequestId, { running: Running; tokens: number }>();
   #running: Running[] = [];
   #finishedSinceBuild = new Set<RequestId>();
-  #cursors = new Map<RequestId, number>();
+  #cursors = new Map<RequestId, readonly number[]>();
   #resetJobs: JobId[] = [];
   #names = 0;
   #step = 0;
@@ -199,7 +199,7 @@ export class Driver {
   #finish(running: Running): void {
     running.request.status = 'finished';
     running.request.finishReason ??= 'length';
-    this.connector.requestFinished(running.request, running.pages);
+    this.connector.requestFinished(running.request, holdingsOf(running.pages));
     this.connector.checkIntegrity();
     this.#finishedSinceBuild.add(running.request.id);
     this.#release(running);
@@ -226,7 +226,8 @@ export class Driver {
     const computedBefore = request.computedTokens;
     request.computedTokens += tokens;
     running.isNew = running.resumed = false;
-    return { request, pages: [...running.pages], newPages, resumed, computedBefore, scheduledTokens: tokens };
+    const holdings = holdingsOf([...running.pages]);
+    return { request, holdings, newPages, resumed, computedBefore, scheduledTokens: tokens };
   }
 
   #scheduleWaiting(preempted: readonly Request[]): ScheduledRequest[] {
@@ -249,7 +250,7 @@ export class Driver {
       running.pages = [...local, ...added];
       this.#zero.push(...running.scratch, ...(external > 0 ? [] : added));
       this.connector.updateStateAfterAllocation(request, {
-        pages: running.pages,
+        tables: [running.pages],
         localTokens,
         externalTokens: external,
       });
@@ -301,7 +302,8 @@ export class Driver {
       step: this.#step++,
       scheduled,
       preempted,
-      newPageIdsToZero: [...this.#zero],
+      newPageIdsToZero: zeroed([...this.#zero]),
+      copies: { copies: [] },
     });
     this.connector.checkIntegrity();
     const owners = new Map(this.connector.snapshot().jobs.map((job) => [job.id, job.requestId]));
@@ -316,16 +318,16 @@ export class Driver {
   }
 
   #execute(meta: ConnectorMeta, scheduled: readonly ScheduledRequest[], submit: number): void {
-    const writes = scheduled.flatMap(({ request, pages, computedBefore, scheduledTokens }) =>
+    const writes = scheduled.flatMap(({ request, holdings, computedBefore, scheduledTokens }) =>
       Array.from({ length: scheduledTokens }, (_, i) => {
         const token = computedBefore + i;
-        const page = pages[Math.floor(token / TOKENS_PER_PAGE)];
+        const page = holdings.tables[0][Math.floor(token / TOKENS_PER_PAGE)];
         return { page, row: token % TOKENS_PER_PAGE, value: rowOf(request, token) };
       }),
     );
     const onForward = (): void => {
-      for (const { request, pages, computedBefore } of scheduled)
-        this.#checkRead(request, pages, computedBefore);
+      for (const { request, holdings, computedBefore } of scheduled)
+        this.#checkRead(request, holdings.tables[0], computedBefore);
     };
     this.worker.execute({ meta, zero: this.#zero, writes, onForward, submit });
     this.#zero = [];
@@ -341,7 +343,8 @@ export class Driver {
   }
 
   #advance(scheduled: readonly ScheduledRequest[]): void {
-    for (const { request, pages } of scheduled) {
+    for (const { request, holdings } of scheduled) {
+      const [pages] = holdings.tables;
       const { sequence } = request;
       const full = Math.floor(request.computedTokens / TOKENS_PER_PAGE);
       for (let i = 0; i < full; i += 1) {
@@ -363,9 +366,9 @@ export class Driver {
   #checkCursors(wasReset: boolean): void {
     const { cursors } = this.connector.snapshot();
     for (const [id, cursor] of cursors) {
-      const before = this.#cursors.get(id) ?? 0;
-      if (!wasReset && cursor < before)
-        throw new Error(`the cursor of ${id} went from ${before} to ${cursor}`);
+      const before = this.#cursors.get(id) ?? [0];
+      if (!wasReset && cursor[0] < before[0])
+        throw new Error(`the cursor of ${id} went from ${before[0]} to ${cursor[0]}`);
     }
     this.#cursors = new Map(cursors);
   }

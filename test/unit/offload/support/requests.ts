@@ -1,14 +1,26 @@
 /** Requests and scheduler outputs, written by hand where a test needs exact pages. */
 import { createPrefixHasher } from '../../../../src/cache/prefix-key.ts';
 import { TokenSequence } from '../../../../src/cache/token-sequence.ts';
-import { offloadConfigSchema, type OffloadConfig } from '../../../../src/config.ts';
+import { cacheConfigSchema, offloadConfigSchema, type OffloadConfig } from '../../../../src/config.ts';
+import { resolveLayout } from '../../../../src/config/layout.ts';
 import { OffloadConnector, type OffloadConnectorOptions } from '../../../../src/offload/connector.ts';
-import type { ConnectorMeta, ScheduledRequest } from '../../../../src/schedule/connector-interface.ts';
+import type {
+  ConnectorMeta,
+  Holdings,
+  ScheduledRequest,
+} from '../../../../src/schedule/connector-interface.ts';
 import type { FinishReason, Request } from '../../../../src/schedule/request.ts';
 import { pageId, requestId, type JobId, type PageId } from '../../../../src/units.ts';
+import { zeroed } from '../../../support/one-group.ts';
 
 export const TOKENS_PER_PAGE = 4;
 const hasher = createPrefixHasher();
+const LAYOUT = resolveLayout(
+  cacheConfigSchema.parse({ pages: 64, tokensPerPage: TOKENS_PER_PAGE, pageBytes: 16 }),
+);
+
+/** What a request of one full-attention group holds. */
+export const holdingsOf = (table: readonly PageId[]): Holdings => ({ tables: [table], states: [] });
 
 export const pages = (...ids: number[]): PageId[] => ids.map(pageId);
 
@@ -22,15 +34,19 @@ export function makeRequest(name: string, tokens: readonly number[]): Request {
     sequence: new TokenSequence({ tokens, unitTokens: TOKENS_PER_PAGE, hasher }),
     promptTokens: tokens.length,
     maxOutputTokens: 1,
+    priority: 0,
+    arrival: 0,
     status: 'waiting',
     computedTokens: 0,
+    foundTokens: 0,
+    sharedPrefixTokens: 0,
     finishReason: null,
     preemptions: 0,
     hitTokens: null,
   };
 }
 
-type ConnectorOptions = Partial<Omit<OffloadConnectorOptions, 'config' | 'tokensPerPage'>>;
+type ConnectorOptions = Partial<Omit<OffloadConnectorOptions, 'config' | 'layout'>>;
 
 export function makeConnector(
   config: Partial<OffloadConfig> = {},
@@ -38,7 +54,7 @@ export function makeConnector(
 ): OffloadConnector {
   return new OffloadConnector({
     config: offloadConfigSchema.parse({ slots: 8, ...config }),
-    tokensPerPage: TOKENS_PER_PAGE,
+    layout: LAYOUT,
     ...options,
   });
 }
@@ -54,7 +70,7 @@ export function run(
   request.computedTokens += options.tokens;
   return {
     request,
-    pages: table,
+    holdings: holdingsOf(table),
     newPages: options.newPages ?? [],
     resumed: options.resumed ?? false,
     computedBefore,
@@ -79,7 +95,8 @@ export class Steps {
       step: this.#step++,
       scheduled,
       preempted,
-      newPageIdsToZero: zero,
+      newPageIdsToZero: zeroed(zero),
+      copies: { copies: [] },
     });
     this.connector.checkIntegrity();
     return meta;
@@ -88,7 +105,7 @@ export class Steps {
   finish(request: Request, table: readonly PageId[], reason: FinishReason = 'length'): void {
     request.status = 'finished';
     request.finishReason = reason;
-    this.connector.requestFinished(request, table);
+    this.connector.requestFinished(request, holdingsOf(table));
     this.connector.checkIntegrity();
   }
 

@@ -1,0 +1,163 @@
+/**
+ * What happens to an engine from outside, drawn from one seed: sizes, layout, and who arrives, is aborted or asks for a
+ * reset in which step. A script is plain data, so that a failure can be cut down to what it takes.
+ */
+import type { EngineConfigInput, OffloadConfig } from '../config.ts';
+import { cacheConfigSchema } from '../config.ts';
+import type { CacheConfigInput } from '../config/cache.ts';
+import type { GroupConfigInput } from '../config/groups.ts';
+import { cachePreset } from '../config/presets.ts';
+import { Random } from './random.ts';
+
+/** Something that happens before a step. */
+export type Command = { readonly step: number } & (
+  | {
+      readonly type: 'add';
+      readonly id: string;
+      readonly tokens: readonly number[];
+      readonly outputTokens: number;
+      readonly priority: number;
+    }
+  | { readonly type: 'abort'; readonly id: string }
+  | { readonly type: 'reset' }
+);
+
+export interface Script {
+  readonly seed: number;
+  readonly config: EngineConfigInput;
+  /** Steps with commands; more follow until nothing is left to do. */
+  readonly steps: number;
+  readonly commands: readonly Command[];
+  /** Share of transfers that fail. */
+  readonly failures: number;
+}
+
+export interface ScriptOptions {
+  readonly seed: number;
+  readonly steps: number;
+  readonly fence?: OffloadConfig['fence'];
+}
+
+export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): Script {
+  const random = new Random(seed);
+  const cache = drawCache(random);
+  const pageBytes = Math.max(...cache.groups.map((group) => group.pageBytes));
+  const config: EngineConfigInput = {
+    cache: { ...cache, zeroing: random.pick(['always', 'poison', 'auto']) },
+    schedule: {
+      maxTokensPerStep: random.pick([2, 4, 8, 64]),
+      maxRunning: random.pick([1, 2, 5, 30]),
+      policy: random.pick(['fcfs', 'priority']),
+      longPrefillTokens: random.pick([null, null, 5]),
+    },
+    offload: {
+      slots: random.pick([0, 3, 8, 40, 40]),
+      policy: random.pick(['lru', 'arc-tier']),
+      pagesPerSlot: random.pick([1, 1, 1, 2]),
+      fence,
+    },
+    transfer: {
+      storeBytesPerStep: pageBytes * random.pick([1, 2, 100]),
+      stagingBuffers: random.between(1, 3),
+      stagingBytes: pageBytes * random.pick([1, 1, 2, 4]),
+      overflowBytes: pageBytes * random.pick([0, 8, 64, 64]),
+      acknowledgementLag: random.pick([1, 2, 3, 6]),
+    },
+  };
+  return {
+    seed,
+    config,
+    steps,
+    commands: drawCommands(random, steps, cache),
+    failures: random.pick([0, 0, 0, 0.15]),
+  };
+}
+
+type GroupedCache = CacheConfigInput & { groups: GroupConfigInput[] };
+
+function drawCache(random: Random): GroupedCache {
+  if (random.chance(0.15)) return { ...cachePreset('incident-small'), pages: random.pick([12, 16, 24, 32]) };
+  for (;;) {
+    const cache = drawLayout(random);
+    // Layouts that cannot work are refused with a reason; the next draw may be one that can.
+    if (cacheConfigSchema.safeParse(cache).success) return cache;
+  }
+}
+
+function drawLayout(random: Random): GroupedCache {
+  const contextParallel = random.pick([1, 1, 1, 2]);
+  const tokens = random.pick([1, 2, 4]);
+  const size = () => tokens * random.pick([1, 1, 2]);
+  const groups: GroupConfigInput[] = [];
+  const count = random.pick([1, 1, 2, 2, 3, 4, 5]);
+  for (let i = 0; i < count; i += 1) {
+    const tokensPerPage = size();
+    const pageBytes = 4 * random.pick([1, 2, 3, 5, 8]);
+    const draft = random.chance(0.1);
+    const common = { tokensPerPage, pageBytes };
+    groups.push(
+      random.pick<() => GroupConfigInput>([
+        () => ({ kind: 'full-attention', ...common, draft }),
+        () => ({ kind: 'full-attention', ...common }),
+        () => ({ kind: 'compressed', ...common, ratio: random.pick([1, 2]) }),
+        () => ({ kind: 'sliding-window', ...common, windowTokens: random.between(1, 12), draft }),
+        () => ({ kind: 'chunked-local', ...common, chunkTokens: tokensPerPage * random.between(1, 3) }),
+        () => ({ kind: 'recurrent', ...common, tokensPerPage: tokensPerPage * contextParallel }),
+        () => ({
+          kind: 'ring',
+          pageBytes,
+          capacityTokens: random.pick([2, 4, 6]),
+          ratio: random.pick([1, 2]),
+          after: random.pick(['tail', 'history']),
+        }),
+      ])(),
+    );
+  }
+  return {
+    pages: random.pick([6, 8, 12, 24]),
+    contextParallel,
+    groups,
+    prefixCaching: random.chance(0.9),
+    retentionTokens: random.pick([null, null, null, 0]),
+  };
+}
+
+function drawCommands(random: Random, steps: number, cache: GroupedCache): Command[] {
+  const commands: Command[] = [];
+  const tokensPerPage = Math.max(
+    ...cache.groups.map((group) => ('tokensPerPage' in group ? group.tokensPerPage : 1)),
+  );
+  const tokensMax = Math.max(
+    4,
+    (cache.pages * tokensPerPage * (cache.contextParallel ?? 1)) / (cache.groups.length + 1),
+  );
+  let arrivals = 0;
+  for (let step = 0; step < steps; step += 1) {
+    while (random.chance(0.4)) {
+      commands.push({
+        type: 'add',
+        step,
+        id: `r${arrivals}`,
+        tokens: drawPrompt(random, Math.floor(tokensMax)),
+        outputTokens: random.pick([1, 1, 2, 6, 12]),
+        priority: random.between(0, 2),
+      });
+      arrivals += 1;
+    }
+    if (arrivals > 0 && random.chance(0.08))
+      commands.push({ type: 'abort', step, id: `r${random.between(0, arrivals - 1)}` });
+    if (random.chance(0.02)) commands.push({ type: 'reset', step });
+  }
+  return commands;
+}
+
+/** Beginnings that several prompts share, so that there is something to find. */
+function drawPrompt(random: Random, tokensMax: number): number[] {
+  const shared = count(1000 * random.between(1, 3), random.between(0, tokensMax));
+  const own = count(random.between(1, 2 ** 20) * 100, random.between(shared.length === 0 ? 1 : 0, 6));
+  return [...shared, ...own].slice(0, tokensMax);
+}
+
+function count(first: number, tokens: number): number[] {
+  return Array.from({ length: tokens }, (_, i) => first + i);
+}
