@@ -77,11 +77,25 @@ type GroupedCache = CacheConfigInput & { groups: GroupConfigInput[] };
 
 function drawCache(random: Random): GroupedCache {
   if (random.chance(0.15)) return { ...cachePreset('incident-small'), pages: random.pick([12, 16, 24, 32]) };
+  if (random.chance(0.15)) return drawFineLayout(random);
   for (;;) {
     const cache = drawLayout(random);
     // Layouts that cannot work are refused with a reason; the next draw may be one that can.
     if (cacheConfigSchema.safeParse(cache).success) return cache;
   }
+}
+
+/** States inside pages: hits end there, and pages are copied before they are written. */
+function drawFineLayout(random: Random): GroupedCache {
+  const tokensPerPage = random.pick([1, 2]);
+  return {
+    pages: random.pick([8, 12, 24]),
+    groups: [
+      { kind: 'full-attention', tokensPerPage: tokensPerPage * random.pick([1, 2]), pageBytes: 16 },
+      { kind: 'full-attention', tokensPerPage, pageBytes: 8 },
+      { kind: 'recurrent', tokensPerPage: tokensPerPage * random.pick([2, 4]), pageBytes: 12 },
+    ],
+  };
 }
 
 function drawLayout(random: Random): GroupedCache {

@@ -4,9 +4,11 @@ import { Engine, type StepReport } from '../engine.ts';
 import { ConfigError, InvariantError } from '../errors.ts';
 import { HostMemory } from '../host-memory.ts';
 import { SimulatedWorker } from '../reference/simulated-worker.ts';
+import type { Worker } from '../schedule/step-plan.ts';
 import { TransferLog } from '../transfer-log.ts';
 import type { JobId } from '../units.ts';
-import { NO_GUARD_OFF, prepareEngine, workerOf, type GuardName } from './guards.ts';
+import type { Guard } from './guards.ts';
+import { LooseWorker } from './loose-worker.ts';
 import { Random } from './random.ts';
 import type { Command, Script } from './script.ts';
 import { HostShadow } from './shadow.ts';
@@ -29,7 +31,7 @@ export interface SimulationResult {
 
 export interface SimulationOptions {
   /** A guard of the engine that is switched off, to see that it is missed. */
-  readonly without?: GuardName | null;
+  readonly without?: Guard | null;
   /** Told of each step. */
   readonly onStep?: (step: number, commands: readonly Command[], report: StepReport) => void;
 }
@@ -54,9 +56,12 @@ class Simulation {
   constructor(script: Script, options: SimulationOptions) {
     this.script = script;
     this.options = options;
-    const config = engineConfigSchema.parse(script.config);
-    const without = options.without ?? NO_GUARD_OFF;
-    this.engine = prepareEngine(makeEngine(script, config, without), without);
+    const without = options.without ?? null;
+    const parsed = engineConfigSchema.parse(script.config);
+    const fence = without?.fence ?? parsed.offload.fence;
+    const config = { ...parsed, offload: { ...parsed.offload, fence } };
+    this.engine = makeEngine(script, config, without);
+    without?.remove?.(this.engine);
     this.shadow = new HostShadow(this.engine);
     this.transfers = new TransferLog(config);
     this.hasFence = config.offload.fence === 'complete' && without === null;
@@ -70,7 +75,7 @@ class Simulation {
       if (step > STEPS_MAX) this.fail(step, 'C-I28', `no end after ${STEPS_MAX} steps`);
       else await this.step(step, byStep.get(step) ?? []);
     }
-    if (this.failure === null) this.checkEnd();
+    if (this.failure === null && this.options.without?.unbalanced !== true) this.checkEnd();
     const { hitTokens, flushes, storesFailed, loadsFailed, requests, steps: done } = this.engine.statistics();
     return {
       steps: done,
@@ -92,7 +97,7 @@ class Simulation {
       const report = await this.engine.step();
       this.options.onStep?.(step, commands, report);
       this.transfers.record(report);
-      this.engine.checkIntegrity();
+      if (this.options.without?.unbalanced !== true) this.engine.checkIntegrity();
       await this.check(step, report);
     } catch (error) {
       if (!(error instanceof InvariantError)) throw error;
@@ -162,7 +167,7 @@ class Simulation {
   }
 }
 
-function makeEngine(script: Script, config: EngineConfig, without: GuardName | null): Engine {
+function makeEngine(script: Script, config: EngineConfig, without: Guard | null): Engine {
   const { cache, transfer, offload, witness } = config;
   // Drawn from the job, not from the order in which workers ask, so that every rank fails alike.
   const fails = (job: JobId): boolean => new Random(script.seed * 7919 + job).chance(script.failures);
@@ -170,7 +175,8 @@ function makeEngine(script: Script, config: EngineConfig, without: GuardName | n
     const slots = offload.slots * offload.pagesPerSlot;
     const host = slots > 0 ? new HostMemory({ slots, slotBytes: cache.pageBytes }) : null;
     const parts = { cache, transfer, host, witness, rank, faults: { store: fails, load: fails } };
-    return { host, worker: workerOf(new SimulatedWorker(parts), without) };
+    const worker: Worker = new SimulatedWorker(parts);
+    return { host, worker: without?.worker ? new LooseWorker(worker, without.worker) : worker };
   });
   const [{ worker, host }, ...otherRanks] = ranks;
   return new Engine({ config, worker, host, otherRanks });
