@@ -327,6 +327,11 @@ export class CacheManager {
     return true;
   }
 
+  /** Whether the request has page tables. */
+  holds(id: RequestId): boolean {
+    return this.#held.has(id);
+  }
+
   /** The request's pages in a group, empty if it holds none. A live view with null pages in it: copy it to keep it. */
   pageTable(id: RequestId, group: GroupId = groupId(0)): readonly PageId[] {
     return this.#group(group).pageTable(id);

@@ -1,10 +1,12 @@
 /** The command line: which command, with which options, and what an error means to the caller. */
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { version } from '../../package.json';
 import { ConfigError, InputError, InvariantError, PagefenceError } from '../errors.ts';
 import { missingPermission } from '../runtime/permission.ts';
 import { writeText, type CliIo } from './io.ts';
+import { count, oneOf, seedRange } from './numbers.ts';
 import { addReplayOptions, requireFitting, type ReplayCliOptions } from './replay-options.ts';
+import type { SimulateCliOptions } from './simulate-command.ts';
 
 /** Bad input or usage. Everything else that goes wrong is `STATUS_FAILED`. */
 const STATUS_BAD_INPUT = 2;
@@ -38,6 +40,20 @@ const ABOUT_REPLAY = [
     'One block of the trace is one page, so all files must have blocks of one size. Without FILE a sample that comes ' +
     'with the package is replayed. Sizes are in bytes or with KiB, MiB or GiB.',
 ].join('\n\n');
+
+const ABOUT_SIMULATE =
+  'One seed decides a layout of one to five groups, all sizes, who arrives with which prompt, who is aborted, and which ' +
+  'transfers fail. The simulated worker runs stores as late as the plan allows. After each step every byte that was read ' +
+  'or stored, and the books of cache, scheduler, connector and host tier, are checked; at the end everything must be home. ' +
+  'The same seed gives the same run everywhere. The first failure is cut down to the requests that it takes and told step ' +
+  'by step.';
+
+const SIMULATE_STATUS = `
+Exit status:
+  0  nothing was found; with --table: every guard is missed in some seed
+  1  something was found; with --table: some guard is not missed
+  2  bad input
+`;
 
 /** Runs one command line (without the program's name) and returns the exit status. Never rejects. */
 export async function main(argv: readonly string[], io: CliIo): Promise<number> {
@@ -82,7 +98,10 @@ function createProgram(host: {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .addHelpText('after', "\n`pagefence replay --help` lists that command's options.");
+    .addHelpText(
+      'after',
+      '\n`pagefence replay --help` and `pagefence simulate --help` list the options of a command.',
+    );
 
   const replay = program
     .command('replay [FILE...]')
@@ -103,7 +122,35 @@ function createProgram(host: {
       exit(await replayCommand(paths, options, io));
     });
   addReplayOptions(replay);
+  addSimulate(program, host);
   return program;
+}
+
+function addSimulate(program: Command, { io, exit }: { io: CliIo; exit: (status: number) => void }): void {
+  program
+    .command('simulate')
+    .summary('run random lives of an engine and look for broken rules')
+    .description(ABOUT_SIMULATE)
+    .helpOption('-h, --help', 'show this')
+    .showHelpAfterError('pagefence simulate --help lists the options')
+    .option('--seed <n>', 'one seed', count({ min: 0 }))
+    .option('--seeds <range>', 'seeds A..B, both included (default: 1..100)', seedRange)
+    .addOption(
+      new Option('--steps <n>', 'steps in which requests arrive').argParser(count({ min: 1 })).default(200),
+    )
+    .addOption(
+      new Option('--fence <form>', 'complete, scheduled-and-loads or off')
+        .argParser(oneOf(['complete', 'scheduled-and-loads', 'off']))
+        .default('complete'),
+    )
+    .option('--without <guard>', 'take one guard away; an unknown name lists them all')
+    .option('--table', 'take each guard away in turn, and list what shows it')
+    .option('--json', 'results for a program to read')
+    .addHelpText('after', SIMULATE_STATUS)
+    .action(async (options: SimulateCliOptions) => {
+      const { simulateCommand } = await import('./simulate-command.ts');
+      exit(await simulateCommand(options, io));
+    });
 }
 
 /** Tells the error and returns its exit status. */

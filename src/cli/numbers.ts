@@ -70,3 +70,15 @@ function inRange(value: number, { min, max = COUNT_MAX, multipleOf = 1 }: Range,
   const kind = multipleOf === 1 ? 'a whole number' : `a multiple of ${multipleOf}`;
   throw new InvalidArgumentError(`Use ${kind} from ${min} to ${max}${note}.`);
 }
+
+/** Seeds: `A..B`, both included, or one. */
+export function seedRange(text: string): { first: number; last: number } {
+  const [, first, last = first] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
+  const range = { first: Number(first), last: Number(last) };
+  if (first === undefined || range.last < range.first || range.last > SEED_MAX) {
+    throw new InvalidArgumentError(`Use A..B with whole numbers, 0 <= A <= B <= ${SEED_MAX}.`);
+  }
+  return range;
+}
+
+const SEED_MAX = 2 ** 32 - 1;

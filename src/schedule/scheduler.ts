@@ -392,10 +392,7 @@ export class Scheduler {
       invariant(this.queues.parked.has(id), `request ${id} loads but is not parked`);
     invariant(this.loads.size === this.queues.parked.size, 'a parked request has no load');
     for (const request of this.queues.waiting) {
-      invariant(
-        pagesIn(this.holdingsOf(request).tables).length === 0,
-        `waiting request ${request.id} holds pages`,
-      );
+      invariant(!this.cache.holds(request.id), `waiting request ${request.id} holds pages`);
     }
   }
 }

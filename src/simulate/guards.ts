@@ -157,13 +157,6 @@ export const GUARDS: readonly Guard[] = [
     },
     unbalanced: true,
   },
-  {
-    name: 'withdrawn-keys',
-    purpose: 'work that is cancelled in the step that scheduled it takes its keys back',
-    remove: ({ cache }) => {
-      cache.withdraw = () => [];
-    },
-  },
 ];
 
 /** Throws `RangeError` for a name that no guard has. */

@@ -41,14 +41,16 @@ export interface ScriptOptions {
 export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): Script {
   const random = new Random(seed);
   const cache = drawCache(random);
+  // Whoever comes later is more urgent, and all want more than there is: the ones that run give way in mid-step.
+  const isCrowded = random.chance(0.2);
   const pageBytes = Math.max(...cache.groups.map((group) => group.pageBytes));
   const config: EngineConfigInput = {
     cache: { ...cache, zeroing: random.pick(['always', 'poison', 'auto']) },
     schedule: {
       maxTokensPerStep: random.pick([2, 4, 8, 64]),
-      maxRunning: random.pick([1, 2, 5, 30]),
-      policy: random.pick(['fcfs', 'priority']),
-      longPrefillTokens: random.pick([null, null, 5]),
+      maxRunning: isCrowded ? 30 : random.pick([1, 2, 5, 30]),
+      policy: isCrowded ? 'priority' : random.pick(['fcfs', 'priority']),
+      longPrefillTokens: isCrowded ? 2 : random.pick([null, null, 5]),
     },
     offload: {
       slots: random.pick([0, 3, 8, 40, 40]),
@@ -68,7 +70,7 @@ export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): 
     seed,
     config,
     steps,
-    commands: drawCommands(random, steps, cache),
+    commands: drawCommands(random, steps, cache, isCrowded),
     failures: random.pick([0, 0, 0, 0.15]),
   };
 }
@@ -136,7 +138,7 @@ function drawLayout(random: Random): GroupedCache {
   };
 }
 
-function drawCommands(random: Random, steps: number, cache: GroupedCache): Command[] {
+function drawCommands(random: Random, steps: number, cache: GroupedCache, isCrowded: boolean): Command[] {
   const commands: Command[] = [];
   const tokensPerPage = Math.max(
     ...cache.groups.map((group) => ('tokensPerPage' in group ? group.tokensPerPage : 1)),
@@ -152,9 +154,9 @@ function drawCommands(random: Random, steps: number, cache: GroupedCache): Comma
         type: 'add',
         step,
         id: `r${arrivals}`,
-        tokens: drawPrompt(random, Math.floor(tokensMax)),
-        outputTokens: random.pick([1, 1, 2, 6, 12]),
-        priority: random.between(0, 2),
+        tokens: drawPrompt(random, Math.floor(isCrowded ? Math.max(3, tokensMax / 2) : tokensMax)),
+        outputTokens: isCrowded ? random.between(6, 24) : random.pick([1, 1, 2, 6, 12]),
+        priority: isCrowded ? -arrivals : random.between(0, 2),
       });
       arrivals += 1;
     }

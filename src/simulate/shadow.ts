@@ -1,8 +1,9 @@
 /** Knows what every host slot must hold, from the tokens of the requests alone, and says where one does not. */
 import type { Engine } from '../engine.ts';
+import type { TokenSequence } from '../cache/token-sequence.ts';
 import { witnessFill } from '../reference/kernels/index.ts';
 import type { Request } from '../schedule/request.ts';
-import { pageId, slotId, type PageId, type PrefixKey } from '../units.ts';
+import { pageId, slotId, type PageId, type PrefixKey, type SlotId } from '../units.ts';
 import { pageShape, wordsOfRows } from '../witness/page-shape.ts';
 import { witnessOps } from '../witness/witness-ops.ts';
 
@@ -19,6 +20,10 @@ export class HostShadow {
   private readonly engine: Engine;
   /** By key of a chunk: its pages. */
   private readonly chunks = new Map<PrefixKey, readonly KnownPage[]>();
+  /** Tokens of each request that are in `chunks`. */
+  private readonly learnt = new WeakMap<TokenSequence, number>();
+  /** Slots that held what they must when they were last written, and the key that they held. */
+  private readonly right = new Map<SlotId, PrefixKey>();
 
   constructor(engine: Engine) {
     this.engine = engine;
@@ -29,17 +34,24 @@ export class HostShadow {
     for (const request of this.engine.scheduler.queues.all()) this.learnFrom(request);
   }
 
+  /** Places of the host memory that a store has written since: their slots are looked at again. */
+  written(places: readonly SlotId[]): void {
+    const { pagesPerSlot } = this.engine.config.offload;
+    for (const place of places) this.right.delete(slotId(Math.floor(place / pagesPerSlot)));
+  }
+
   /** The first ready slot with a wrong word, as a sentence; `null` when all are right. */
   findWrongSlot(): string | null {
     const { pagesPerSlot } = this.engine.config.offload;
     for (const { key, slot, references } of this.engine.connector.manager.entries()) {
-      if (references < 0) continue;
+      if (references < 0 || this.right.get(slot) === key) continue;
       const chunk = this.chunks.get(key);
       if (!chunk) return `slot ${slot} has a key that no request had`;
       for (const [i, page] of chunk.entries()) {
         const wrong = this.findWrongWord(slot * pagesPerSlot + i, page);
         if (wrong !== null) return `slot ${slot}, page ${i}, group ${page.group}, ${wrong}`;
       }
+      this.right.set(slot, key);
     }
     return null;
   }
@@ -60,11 +72,16 @@ export class HostShadow {
   private learnFrom(request: Request): void {
     const { groups } = this.engine.cache.layout;
     const { pagesPerSlot } = this.engine.config.offload;
+    const { sequence } = request;
+    const before = this.learnt.get(sequence) ?? 0;
+    if (before === sequence.length) return;
+    this.learnt.set(sequence, sequence.length);
     for (const [index, { id, kind, tokensPerPage }] of groups.entries()) {
       if (kind === 'ring') continue;
       const chunkTokens = tokensPerPage * pagesPerSlot;
-      for (let end = chunkTokens; end <= request.sequence.length; end += chunkTokens) {
-        const key = request.sequence.prefixKey(end, id);
+      const first = Math.floor(before / chunkTokens) + 1;
+      for (let end = first * chunkTokens; end <= sequence.length; end += chunkTokens) {
+        const key = sequence.prefixKey(end, id);
         if (this.chunks.has(key)) continue;
         const pages = Array.from({ length: pagesPerSlot }, (_, i): KnownPage => {
           const isLast = i === pagesPerSlot - 1;

@@ -6,7 +6,7 @@ import { HostMemory } from '../host-memory.ts';
 import { SimulatedWorker } from '../reference/simulated-worker.ts';
 import type { Worker } from '../schedule/step-plan.ts';
 import { TransferLog } from '../transfer-log.ts';
-import type { JobId } from '../units.ts';
+import type { JobId, SlotId } from '../units.ts';
 import type { Guard } from './guards.ts';
 import { LooseWorker } from './loose-worker.ts';
 import { Random } from './random.ts';
@@ -50,6 +50,7 @@ class Simulation {
   private readonly shadow: HostShadow;
   private readonly transfers: TransferLog;
   private readonly hasFence: boolean;
+  private readonly slotsOfJob = new Map<JobId, readonly SlotId[]>();
   private mismatches = 0;
   private failure: Failure | null = null;
 
@@ -97,11 +98,21 @@ class Simulation {
       const report = await this.engine.step();
       this.options.onStep?.(step, commands, report);
       this.transfers.record(report);
+      this.noteArrivals(report);
       if (this.options.without?.unbalanced !== true) this.engine.checkIntegrity();
       await this.check(step, report);
     } catch (error) {
       if (!(error instanceof InvariantError)) throw error;
       this.fail(step, 'integrity', error.message);
+    }
+  }
+
+  /** Bytes reach their slots when the acknowledgement is admitted, and some of a job's may come earlier. */
+  private noteArrivals({ plan, outcome }: StepReport): void {
+    for (const { id, slots } of plan.stores) this.slotsOfJob.set(id, slots);
+    for (const { job } of outcome.acknowledgements) {
+      const slots = this.slotsOfJob.get(job);
+      if (slots) this.shadow.written(slots);
     }
   }
 

@@ -14,10 +14,11 @@ export interface PageOps {
   readonly words: number;
 }
 
-const OPS_INITIAL = 16;
+const NO_WORDS = new Uint32Array();
+const OPS_INITIAL = 8;
 
 export class OpList implements PageOps {
-  data = new Uint32Array(OPS_INITIAL * PAGE_OP_WORDS);
+  data: Uint32Array = NO_WORDS;
   count = 0;
   words = 0;
 
@@ -26,7 +27,7 @@ export class OpList implements PageOps {
     if (wordEnd <= wordStart) return;
     const at = this.count * PAGE_OP_WORDS;
     if (at === this.data.length) {
-      const longer = new Uint32Array(2 * at);
+      const longer = new Uint32Array(Math.max(2 * at, OPS_INITIAL * PAGE_OP_WORDS));
       longer.set(this.data);
       this.data = longer;
     }
