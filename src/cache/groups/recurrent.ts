@@ -239,17 +239,26 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
       const [state] = this.pool.allocate(1, table.owner, target - 1);
       added.push(state);
       table.replace(target - 1, state);
-      for (const [i, page] of moved.entries()) {
-        const { owner } = table;
-        table.replace(target + i, page);
-        this.#onEvent?.({ type: 'replaced', owner, position: target + i, page });
-      }
+      for (const [i, page] of moved.entries()) table.replace(target + i, page);
+      this.#reportMoved(table, positions, positions + moved.length, target);
     }
     if (!running.hasDrafted) {
       running.hasDrafted = true;
       this.append(table, this.#draftedPages, added);
     }
     running.positions = this.#heldPositions(table, running.positions);
+  }
+
+  /** Tells what stands now where drafted states stood, from `start` to `end`, and where they stand, from `target` on. */
+  #reportMoved(table: PageTable, start: number, end: number, target: number): void {
+    if (!this.#onEvent) return;
+    const { owner, pages } = table;
+    for (let i = start; i < end; i++) {
+      if (pages[i] === NULL_PAGE) this.#onEvent({ type: 'replaced', owner, position: i, page: NULL_PAGE });
+    }
+    for (let i = target; i < target + end - start; i++) {
+      this.#onEvent({ type: 'replaced', owner, position: i, page: pages[i] });
+    }
   }
 
   /** Positions with a page: those that were, and what stands at the end of the table. */
