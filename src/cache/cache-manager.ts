@@ -27,7 +27,7 @@ import { createGroup } from './groups/create-group.ts';
 import { floorTo } from './groups/full-attention.ts';
 import type { Amounts, CacheGroup, CacheRequest, PublishLimits } from './groups/group.ts';
 import { AlignedRecurrentGroup, type AnnouncedTail } from './groups/recurrent.ts';
-import { PageCopies, type PageCopyBatch } from './page-copies.ts';
+import { PageCopies, type PageCopy, type PageCopyBatch } from './page-copies.ts';
 import { PagePool } from './page-pool.ts';
 import { unreachablePages } from './reachability.ts';
 import type { TokenSequence } from './token-sequence.ts';
@@ -356,6 +356,11 @@ export class CacheManager {
   /** Copies listed since the last call. Their ends stay held until the batch is released, after the step has run. */
   takePageCopies(): PageCopyBatch {
     return this.#copies.take();
+  }
+
+  /** What `takePageCopies` would give now, for inspection; the list stays. */
+  pendingPageCopies(): readonly PageCopy[] {
+    return this.#copies.pending();
   }
 
   releasePageCopies(batch: PageCopyBatch): void {
