@@ -42,6 +42,14 @@ export class PageCopies {
     this.#pending.push(copy);
   }
 
+  /**
+   * Where the bytes of a page are before this step's copies: in the page itself, or in the source of a listed copy onto
+   * it. A copy of a page that a copy has yet to fill must read there, since copies of one step run in any order.
+   */
+  originOf(page: PageId): PageId {
+    return this.#pending.find(({ destination }) => destination === page)?.source ?? page;
+  }
+
   /** Takes the copies off the list whose destination is one of these, and gives their references back. */
   cancel(destinations: ReadonlySet<PageId>): void {
     if (this.#pending.length === 0) return;

@@ -291,7 +291,8 @@ export abstract class PagedGroup implements CacheGroup {
   }
 
   /** Appends a copy of the parent's page. */
-  protected forkPage(source: PageId, table: PageTable): void {
+  protected forkPage(page: PageId, table: PageTable): void {
+    const source = this.copies.originOf(page);
     const [own] = this.pool.allocate(1, table.owner, table.length);
     table.append([own]);
     this.pool.touch([own]);

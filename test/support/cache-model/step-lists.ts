@@ -37,11 +37,12 @@ export class StepLists {
     for (const page of pages) if (page !== 0 && this.#pool.references[page] === 0) this.unlist(group, page);
   }
 
-  /** The copy holds both its ends, beside what tables hold. */
-  copy(copy: ModelCopy): void {
-    this.#pool.hold(copy.source);
-    this.#pool.hold(copy.destination);
-    this.copies.push(copy);
+  /** The copy holds both its ends, beside what tables hold. What another copy is to fill is read where that one reads. */
+  copy({ group, source: page, destination }: ModelCopy): void {
+    const source = this.copies.find((copy) => copy.destination === page)?.source ?? page;
+    this.#pool.hold(source);
+    this.#pool.hold(destination);
+    this.copies.push({ group, source, destination });
   }
 
   cancelCopiesTo(pages: readonly number[]): void {
