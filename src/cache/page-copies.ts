@@ -50,13 +50,20 @@ export class PageCopies {
     return this.#pending.find(({ destination }) => destination === page)?.source ?? page;
   }
 
-  /** Takes the copies off the list whose destination is one of these, and gives their references back. */
+  /**
+   * Takes the copies off the list whose destination is one of these, and gives their references back. Nothing fills the
+   * destination now, so it loses the keys that it got for what was to be copied.
+   */
   cancel(destinations: ReadonlySet<PageId>): void {
     if (this.#pending.length === 0) return;
     const kept: PageCopy[] = [];
     for (const copy of this.#pending) {
-      if (destinations.has(copy.destination)) this.#unpin(copy);
-      else kept.push(copy);
+      if (destinations.has(copy.destination)) {
+        this.#pool.withdrawKeys(copy.destination);
+        this.#unpin(copy);
+      } else {
+        kept.push(copy);
+      }
     }
     this.#pending = kept;
   }

@@ -121,8 +121,11 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
     if (main === total) return;
     const position = this.positions(main) - 1;
     // Drafts may be rejected: where the state stands then is known when the next step says so.
-    if (main <= request.sequence.length) tokensAt.set(position, main);
-    else tokensAt.delete(position);
+    if (main > request.sequence.length) tokensAt.delete(position);
+    else tokensAt.set(position, main);
+    if (this.#mayOverwrite(request, total, main) && this.positions(total) - 1 !== position) {
+      tokensAt.delete(this.positions(total) - 1);
+    }
   }
 
   /** The skipped states, wherever they stand: null pages lie between them. */
@@ -202,11 +205,8 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
    * is, since a worker may know it already. Without a free page the key is given up.
    */
   preserveTail(request: CacheRequest, { total, main }: Amounts, sparePages: number): number {
-    if (main === total) return 0;
-    const table = this.table(request);
-    const position = this.positions(total) - 1;
-    if (position < 0 || this.positions(main) - 1 !== position) return 0;
-    const page = table.pages[position];
+    if (!this.#mayOverwrite(request, total, main)) return 0;
+    const page = this.table(request).pages[this.positions(total) - 1];
     const keyed = page === NULL_PAGE ? null : this.pool.keyedTokens(page);
     if (keyed === null || keyed === main) return 0;
     if (sparePages < 1) {
@@ -224,6 +224,15 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
       this.#onAnnounce({ request: request.id, page: copy, tokens: keyed });
     }
     return 1;
+  }
+
+  /**
+   * Whether work up to `main` may leave another state where the one after `total` tokens stands. Drafts may reach into
+   * the next page and all be rejected, so only the request's own tokens tell.
+   */
+  #mayOverwrite({ sequence }: CacheRequest, total: number, main: number): boolean {
+    const atLeast = Math.min(main, sequence.length);
+    return main > total && this.endsInside(total) && this.positions(atLeast) <= this.positions(total);
   }
 
   /** Makes the running state stand where token `tokens` belongs, with the drafted ones behind it. */

@@ -240,6 +240,9 @@ export class CacheModel {
     this.#growStates(group, table, ends.main, added);
     if (ends.main === ends.total) return;
     const position = Math.ceil(ends.main / size) - 1;
+    if (mayStayInPage(group, held.request, ends.total, ends.main)) {
+      table.states.delete(Math.floor(ends.total / size));
+    }
     // Which of the drafted tokens will count is not known yet.
     if (ends.main <= held.request.tokens.length) table.states.set(position, ends.main);
     else table.states.delete(position);
@@ -293,12 +296,11 @@ export class CacheModel {
   }
 
   /** A state that others know is about to be overwritten in place: its keys move to a copy, or are given up. */
-  #keepState(group: GroupLayout, { tables }: Held, { total, main }: Ends, reservedPages: number): void {
-    if (!this.#layout.partialHits || !isAligned(group) || main === total || total === 0) return;
-    const table = tables[group.id];
-    const position = Math.ceil(total / group.tokensPerPage) - 1;
-    if (Math.ceil(main / group.tokensPerPage) - 1 !== position) return;
-    const page = table.pages[position];
+  #keepState(group: GroupLayout, held: Held, { total, main }: Ends, reservedPages: number): void {
+    if (!this.#layout.partialHits || !isAligned(group)) return;
+    if (!mayStayInPage(group, held.request, total, main)) return;
+    const table = held.tables[group.id];
+    const page = table.pages[Math.floor(total / group.tokensPerPage)];
     const tokens = this.pool.keyedTokens(page);
     if (page === 0 || tokens === 0 || tokens === main) return;
     if (this.pool.free.length - reservedPages < 1) {
@@ -409,6 +411,21 @@ function copiedByFork(group: GroupLayout, { pages }: ModelTable, tokens: number)
   if (group.kind === 'ring') return true;
   const position = Math.floor(tokens / group.tokensPerPage);
   return tokens % group.tokensPerPage !== 0 && (pages[position] ?? 0) !== 0;
+}
+
+/**
+ * Whether the state may end up in the page of the one before, which it then overwrites. Drafted tokens, beyond those of
+ * the request, may all be rejected.
+ */
+function mayStayInPage(
+  { tokensPerPage: size }: GroupLayout,
+  { tokens }: ModelRequest,
+  total: number,
+  main: number,
+): boolean {
+  if (main === total || total % size === 0) return false;
+  const atLeast = Math.min(main, tokens.length);
+  return Math.ceil(atLeast / size) === Math.ceil(total / size);
 }
 
 function keyOf({ tokens }: ModelRequest, group: number, count: number): ModelKey {

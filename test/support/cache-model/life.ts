@@ -16,6 +16,7 @@ import { EventReplay } from '../../unit/cache/support/event-replay.ts';
 import { CacheModel, type ModelRequest } from './cache-model.ts';
 import type { ModelHit } from './hits.ts';
 import { NO_MODEL_HIT } from './hits.ts';
+import { isAligned, speculativePages } from './kinds.ts';
 import { InterningHasher } from './interning-hasher.ts';
 import { shownTable } from './tables.ts';
 import { parse, type Operation, type World } from './world.ts';
@@ -60,6 +61,8 @@ export interface Live {
   isScheduled: boolean;
   /** Tokens of that work that are drafted. */
   drafts: number;
+  /** Whether any was ever drafted: then states may stand among the drafted ones. */
+  hadDrafts: boolean;
   /** Tokens that an outstanding load brings, from `before` on. */
   loading: number;
   /** Tokens that a load of this very step brings. */
@@ -174,8 +177,9 @@ export class Life {
       operation.kind === 'admit with load' ? this.#loadable(modelHit, tokens.length, chunk) : 0;
     const start = modelHit.tokens + loadable;
     // A load may be waited for in this very step, or leave the request parked until it is done.
-    const isParked = loadable > 0 && extra % 2 === 0;
-    const newTokens = isParked ? 0 : this.#chunk(live, start, chunk, modelHit.sharedPrefixTokens);
+    const work = this.#chunk(live, start, chunk, modelHit.sharedPrefixTokens);
+    const isParked = loadable > 0 && (extra % 2 === 0 || work === 0);
+    const newTokens = isParked ? 0 : work;
     if (newTokens === 0 && loadable === 0) return;
     const amounts = {
       computedTokens: 0,
@@ -196,6 +200,7 @@ export class Life {
     live.computed = start + newTokens;
     live.isScheduled = newTokens > 0;
     live.drafts = 0;
+    live.hadDrafts = false;
     live.loading = isParked ? loadable : 0;
     live.loadedNow = isParked ? 0 : loadable;
     this.live.push(live);
@@ -229,6 +234,7 @@ export class Life {
       lastWork: 0,
       isScheduled: false,
       drafts: 0,
+      hadDrafts: false,
       loading: 0,
       loadedNow: 0,
     };
@@ -249,7 +255,7 @@ export class Life {
     const newTokens = this.#chunk(live, live.computed, chunk, 0);
     if (newTokens === 0) return;
     const isDecoding = live.computed + newTokens === live.tokens.length;
-    const drafts = isDecoding && extra % 4 === 0 ? 1 + (chunk % 2) : 0;
+    const drafts = isDecoding && extra % 4 === 0 ? Math.min(1 + (chunk % 2), this.#draftsMax) : 0;
     const amounts = {
       computedTokens: live.computed,
       newTokens: newTokens + drafts,
@@ -268,6 +274,13 @@ export class Life {
     live.computed += newTokens + drafts;
     live.drafts = drafts;
     live.isScheduled = true;
+  }
+
+  /** Every drafted token needs a page for its state. */
+  get #draftsMax(): number {
+    return Math.min(
+      ...this.manager.layout.groups.map((group) => (isAligned(group) ? speculativePages(group) : 2)),
+    );
   }
 
   #nullPages({ request: { id } }: Live): number {
@@ -332,6 +345,7 @@ export class Life {
     if (!isForked) return;
     child.computed = live.computed;
     child.before = live.computed;
+    child.hadDrafts = live.hadDrafts;
     this.live.push(child);
   }
 
@@ -411,6 +425,7 @@ export class Life {
     live.computed -= live.drafts - accepted;
     live.lastWork = live.computed - live.before;
     live.before = live.computed;
+    live.hadDrafts ||= live.drafts > 0;
     live.drafts = 0;
     live.loadedNow = 0;
     live.isScheduled = false;

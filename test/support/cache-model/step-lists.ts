@@ -48,7 +48,11 @@ export class StepLists {
   cancelCopiesTo(pages: readonly number[]): void {
     const cancelled = this.copies.filter(({ destination }) => pages.includes(destination));
     this.copies = this.copies.filter((copy) => !cancelled.includes(copy));
-    for (const copy of cancelled) this.#releaseEnds(copy);
+    for (const copy of cancelled) {
+      // Nobody fills it now, whatever it was to be known for.
+      this.#pool.strip(copy.destination);
+      this.#releaseEnds(copy);
+    }
   }
 
   takeZero(): number[][] {
