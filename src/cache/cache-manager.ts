@@ -202,6 +202,7 @@ export class CacheManager {
       isHitValid: hit.tokens === 0 || this.#isHitValid(request, hit),
     });
     const amounts = amountsOf(options);
+    if (!isFirst) this.#requirePages(request.id, options.computedTokens);
     if (!isFirst) this.#trim(request.id, Math.max(0, amounts.total - (options.inFlightTokens ?? 0)));
     if (!this.#fits(request, options, amounts)) return null;
 
@@ -282,6 +283,7 @@ export class CacheManager {
       `request ${parent.id} holds pages for ${this.#tokensHeld(parent.id)} tokens and cannot share ${computedTokens}`,
     );
     requireSameTokens(parent, child, computedTokens);
+    this.#requirePages(parent.id, computedTokens);
     let needed = 0;
     for (const group of this.#groups) needed += group.pagesToFork(parent.id, computedTokens);
     if (needed > this.#pool.freeCount) return false;
@@ -548,6 +550,19 @@ export class CacheManager {
       tokens = Math.min(tokens, group.pageTable(id).length * tokensPerPage);
     }
     return tokens;
+  }
+
+  /** Throws unless every group has what the next token reads. */
+  #requirePages(id: RequestId, computedTokens: number): void {
+    for (const group of this.#groups) {
+      const missing = group.missingPage(id, computedTokens);
+      if (missing === null) continue;
+      invariant(
+        false,
+        `request ${id}: token ${computedTokens} reads page ${missing} of its table in group ${group.layout.id}, ` +
+          'which does not hold that; free the request and look it up again',
+      );
+    }
   }
 
   #group(id: GroupId): CacheGroup {

@@ -102,6 +102,13 @@ export abstract class PagedGroup implements CacheGroup {
     return trimmed;
   }
 
+  missingPage(id: RequestId, tokens: number): number | null {
+    // Null pages stand before all others, so the first page that is read tells.
+    const first = this.skippedPages(tokens);
+    const isMissing = first < this.positions(tokens) && this.pageTable(id)[first] === NULL_PAGE;
+    return isMissing ? first : null;
+  }
+
   publish(request: CacheRequest, limits: PublishLimits): void {
     const table = this.table(request);
     const start = table.publishedPages;

@@ -146,6 +146,14 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
     return trimmed;
   }
 
+  /** A state that stands for other tokens is none. Behind drafts it may be at no position: only a worker knows. */
+  override missingPage(id: RequestId, tokens: number): number | null {
+    const position = this.positions(tokens) - 1;
+    const standsAt = this.#running.get(id)?.tokensAt.get(position);
+    if (standsAt !== undefined && standsAt !== tokens) return position;
+    return this.#draftedPages > 0 ? null : super.missingPage(id, tokens);
+  }
+
   /** Publishes the states that stand exactly at the end of their page, or of the prompt. */
   override publish(request: CacheRequest, limits: PublishLimits): void {
     const { tokensPerPage } = this.layout;
