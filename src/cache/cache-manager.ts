@@ -27,7 +27,7 @@ import { createGroup } from './groups/create-group.ts';
 import { floorTo } from './groups/full-attention.ts';
 import type { Amounts, CacheGroup, CacheRequest, PublishLimits } from './groups/group.ts';
 import { AlignedRecurrentGroup, RecurrentGroup, type AnnouncedTail } from './groups/recurrent.ts';
-import { PageCopies, type PageCopyBatch } from './page-copies.ts';
+import { PageCopies, type PageCopy, type PageCopyBatch } from './page-copies.ts';
 import { PagePool } from './page-pool.ts';
 import { unreachablePages } from './reachability.ts';
 import type { TokenSequence } from './token-sequence.ts';
@@ -239,6 +239,7 @@ export class CacheManager {
       isHitValid: hit.tokens === 0 || this.#isHitValid(request, hit),
     });
     const amounts = amountsOf(options);
+    if (!isFirst) this.#requirePages(request.id, options.computedTokens);
     if (!isFirst) this.#trim(request.id, Math.max(0, amounts.total - (options.inFlightTokens ?? 0)));
     if (!this.#fits(request, options, amounts)) return null;
 
@@ -319,6 +320,7 @@ export class CacheManager {
       `request ${parent.id} holds pages for ${this.#tokensHeld(parent.id)} tokens and cannot share ${computedTokens}`,
     );
     requireSameTokens(parent, child, computedTokens);
+    this.#requirePages(parent.id, computedTokens);
     let needed = 0;
     for (const group of this.#groups) needed += group.pagesToFork(parent.id, computedTokens);
     if (needed > this.#pool.freeCount) return false;
@@ -407,6 +409,11 @@ export class CacheManager {
   /** Copies listed since the last call. Their ends stay held until the batch is released, after the step has run. */
   takePageCopies(): PageCopyBatch {
     return this.#copies.take();
+  }
+
+  /** What `takePageCopies` would give now, for inspection; the list stays. */
+  pendingPageCopies(): readonly PageCopy[] {
+    return this.#copies.pending();
   }
 
   releasePageCopies(batch: PageCopyBatch): void {
@@ -594,6 +601,19 @@ export class CacheManager {
       tokens = Math.min(tokens, group.pageTable(id).length * tokensPerPage);
     }
     return tokens;
+  }
+
+  /** Throws unless every group has what the next token reads. */
+  #requirePages(id: RequestId, computedTokens: number): void {
+    for (const group of this.#groups) {
+      const missing = group.missingPage(id, computedTokens);
+      if (missing === null) continue;
+      invariant(
+        false,
+        `request ${id}: token ${computedTokens} reads page ${missing} of its table in group ${group.layout.id}, ` +
+          'which does not hold that; free the request and look it up again',
+      );
+    }
   }
 
   #group(id: GroupId): CacheGroup {

@@ -5,7 +5,7 @@
  *   allocated, touched   one more reference for each page; the pages stand in the owner's table from position `at` on,
  *                        where null pages keep their place. Without an owner, the reference belongs to a copy
  *   freed                one less for each page, which leaves the owner's table; at none a page is free
- *   replaced             a position of a table gets another page; the references stay as they are
+ *   replaced             a position of a table gets another page, or none; the references stay as they are
  *   stored, removed      pages get and lose keys, `cleared`: all of them; `moved`: from one page to another
  *   zeroed, copied       pages that this step overwrites before anything is computed
  *
@@ -40,7 +40,7 @@ export type CacheEvent =
   | ({ readonly type: 'touched' } & Referenced)
   /** In the order of the call: pages that come free are evicted first to last, those without a key before all others. */
   | { readonly type: 'freed'; readonly owner: PageOwner | null; readonly pages: readonly PageId[] }
-  /** `page` stands at `position` now, instead of what stood there. */
+  /** `page` stands at `position` now, instead of what stood there; the null page if nothing does. */
   | { readonly type: 'replaced'; readonly owner: PageOwner; readonly position: number; readonly page: PageId }
   | {
       readonly type: 'stored';

@@ -42,13 +42,28 @@ export class PageCopies {
     this.#pending.push(copy);
   }
 
-  /** Takes the copies off the list whose destination is one of these, and gives their references back. */
+  /**
+   * Where the bytes of a page are before this step's copies: in the page itself, or in the source of a listed copy onto
+   * it. A copy of a page that a copy has yet to fill must read there, since copies of one step run in any order.
+   */
+  originOf(page: PageId): PageId {
+    return this.#pending.find(({ destination }) => destination === page)?.source ?? page;
+  }
+
+  /**
+   * Takes the copies off the list whose destination is one of these, and gives their references back. Nothing fills the
+   * destination now, so it loses the keys that it got for what was to be copied.
+   */
   cancel(destinations: ReadonlySet<PageId>): void {
     if (this.#pending.length === 0) return;
     const kept: PageCopy[] = [];
     for (const copy of this.#pending) {
-      if (destinations.has(copy.destination)) this.#unpin(copy);
-      else kept.push(copy);
+      if (destinations.has(copy.destination)) {
+        this.#pool.withdrawKeys(copy.destination);
+        this.#unpin(copy);
+      } else {
+        kept.push(copy);
+      }
     }
     this.#pending = kept;
   }

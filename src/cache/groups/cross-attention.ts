@@ -32,6 +32,10 @@ export class CrossAttentionGroup extends PagedGroup {
     super.extend(request, ofEncoder(request, amounts), added);
   }
 
+  override missingPage(): null {
+    return null;
+  }
+
   override publish(): void {
     // Keys stand for the decoder's tokens, which say nothing of the encoder's.
   }

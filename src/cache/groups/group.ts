@@ -82,6 +82,12 @@ export interface CacheGroup {
   /** Gives back what nothing reads once `tokens` are computed. Gives those pages, the last position first. */
   trim(id: RequestId, tokens: number): readonly PageId[];
 
+  /**
+   * The first position that the request reads behind `tokens` computed tokens, if that is not there: a window has let
+   * go of it, it was never allocated, or the state stands for other tokens. Null if all is there.
+   */
+  missingPage(id: RequestId, tokens: number): number | null;
+
   publish(request: CacheRequest, limits: PublishLimits): void;
   /** Takes back the keys that stand for more than `fromToken` tokens. Gives the pages that had one. */
   withdraw(id: RequestId, fromToken: number): PageId[];

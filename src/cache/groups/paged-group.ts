@@ -102,6 +102,13 @@ export abstract class PagedGroup implements CacheGroup {
     return trimmed;
   }
 
+  missingPage(id: RequestId, tokens: number): number | null {
+    // Null pages stand before all others, so the first page that is read tells.
+    const first = this.skippedPages(tokens);
+    const isMissing = first < this.positions(tokens) && this.pageTable(id)[first] === NULL_PAGE;
+    return isMissing ? first : null;
+  }
+
   publish(request: CacheRequest, limits: PublishLimits): void {
     const table = this.table(request);
     const start = table.publishedPages;
@@ -291,7 +298,8 @@ export abstract class PagedGroup implements CacheGroup {
   }
 
   /** Appends a copy of the parent's page. */
-  protected forkPage(source: PageId, table: PageTable): void {
+  protected forkPage(page: PageId, table: PageTable): void {
+    const source = this.copies.originOf(page);
     const [own] = this.pool.allocate(1, table.owner, table.length);
     table.append([own]);
     this.pool.touch([own]);

@@ -132,8 +132,11 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
     if (main === total) return;
     const position = this.positions(main) - 1;
     // Drafts may be rejected: where the state stands then is known when the next step says so.
-    if (main <= request.sequence.length) tokensAt.set(position, main);
-    else tokensAt.delete(position);
+    if (main > request.sequence.length) tokensAt.delete(position);
+    else tokensAt.set(position, main);
+    if (this.#mayOverwrite(request, total, main) && this.positions(total) - 1 !== position) {
+      tokensAt.delete(this.positions(total) - 1);
+    }
   }
 
   /** The skipped states, wherever they stand: null pages lie between them. */
@@ -152,6 +155,14 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
     running.positions = running.positions.filter((position) => position >= skipped);
     this.pool.free(trimmed, table.owner);
     return trimmed;
+  }
+
+  /** A state that stands for other tokens is none. Behind drafts it may be at no position: only a worker knows. */
+  override missingPage(id: RequestId, tokens: number): number | null {
+    const position = this.positions(tokens) - 1;
+    const standsAt = this.#running.get(id)?.tokensAt.get(position);
+    if (standsAt !== undefined && standsAt !== tokens) return position;
+    return this.#draftedPages > 0 ? null : super.missingPage(id, tokens);
   }
 
   /** Publishes the states that stand exactly at the end of their page, or of the prompt. */
@@ -225,11 +236,8 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
    * is, since a worker may know it already. Without a free page the key is given up.
    */
   preserveTail(request: CacheRequest, { total, main }: Amounts, sparePages: number): number {
-    if (main === total) return 0;
-    const table = this.table(request);
-    const position = this.positions(total) - 1;
-    if (position < 0 || this.positions(main) - 1 !== position) return 0;
-    const page = table.pages[position];
+    if (!this.#mayOverwrite(request, total, main)) return 0;
+    const page = this.table(request).pages[this.positions(total) - 1];
     const keyed = page === NULL_PAGE ? null : this.pool.keyedTokens(page);
     if (keyed === null || keyed === main) return 0;
     if (sparePages < 1) {
@@ -249,6 +257,15 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
     return 1;
   }
 
+  /**
+   * Whether work up to `main` may leave another state where the one after `total` tokens stands. Drafts may reach into
+   * the next page and all be rejected, so only the request's own tokens tell.
+   */
+  #mayOverwrite({ sequence }: CacheRequest, total: number, main: number): boolean {
+    const atLeast = Math.min(main, sequence.length);
+    return main > total && this.endsInside(total) && this.positions(atLeast) <= this.positions(total);
+  }
+
   /** Makes the running state stand where token `tokens` belongs, with the drafted ones behind it. */
   #grow(table: PageTable, tokens: number, added: PageId[]): void {
     const running = this.#runningOf(table.owner.request);
@@ -262,17 +279,26 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
       const [state] = this.pool.allocate(1, table.owner, target - 1);
       added.push(state);
       table.replace(target - 1, state);
-      for (const [i, page] of moved.entries()) {
-        const { owner } = table;
-        table.replace(target + i, page);
-        this.#onEvent?.({ type: 'replaced', owner, position: target + i, page });
-      }
+      for (const [i, page] of moved.entries()) table.replace(target + i, page);
+      this.#reportMoved(table, positions, positions + moved.length, target);
     }
     if (!running.hasDrafted) {
       running.hasDrafted = true;
       this.append(table, this.#draftedPages, added);
     }
     running.positions = this.#heldPositions(table, running.positions);
+  }
+
+  /** Tells what stands now where drafted states stood, from `start` to `end`, and where they stand, from `target` on. */
+  #reportMoved(table: PageTable, start: number, end: number, target: number): void {
+    if (!this.#onEvent) return;
+    const { owner, pages } = table;
+    for (let i = start; i < end; i++) {
+      if (pages[i] === NULL_PAGE) this.#onEvent({ type: 'replaced', owner, position: i, page: NULL_PAGE });
+    }
+    for (let i = target; i < target + end - start; i++) {
+      this.#onEvent({ type: 'replaced', owner, position: i, page: pages[i] });
+    }
   }
 
   /** Positions with a page: those that were, and what stands at the end of the table. */

@@ -42,6 +42,10 @@ export class RingGroup extends PagedGroup {
     this.append(table, 1 - table.length, added);
   }
 
+  override missingPage(): null {
+    return null;
+  }
+
   override publish(): void {
     // Its bytes change with every token: no key could stay true.
   }

@@ -91,6 +91,24 @@ describe('a fork', () => {
     expect(world.manager.freePages).toBe(11);
   });
 
+  it('of a fork in the same step copies what the first one copies, and outlives it', () => {
+    const world = new World(12, [full(4)]);
+    const a = world.request('a', range(0, 6));
+    world.admit(a);
+    world.step();
+    const [b, c] = ['b', 'c'].map((name) => world.request(name, range(0, 6)));
+    world.manager.fork(a, b, 6);
+    world.manager.fork(b, c, 6);
+    world.free(b);
+    // The copies of a step run in any order: none may read what another one writes, nor what nobody fills any more.
+    const { batch, copies } = world.step();
+    expect(copies).toEqual(['2->4']);
+    world.manager.releasePageCopies(batch);
+    world.free(a);
+    world.free(c);
+    expect(world.manager.freePages).toBe(11);
+  });
+
   it('a copy that is under way holds its source though the parent ends', () => {
     const world = new World(12, [full(4)]);
     const a = world.request('a', range(0, 6));
