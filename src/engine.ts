@@ -8,7 +8,7 @@ import { createPrefixHasher, type PrefixHasher } from './cache/prefix-key.ts';
 import { requireIdentity, type MediaItem } from './cache/request-identity.ts';
 import { TokenSequence } from './cache/token-sequence.ts';
 import type { EngineConfig } from './config.ts';
-import { ConfigError, InvariantError } from './errors.ts';
+import { ConfigError, invariant, InvariantError } from './errors.ts';
 import type { HostMemory } from './host-memory.ts';
 import { OffloadConnector } from './offload/connector.ts';
 import { RankedWorker } from './ranked-worker.ts';
@@ -65,16 +65,13 @@ const IDLE_STEPS_MAX = 3;
 
 export class Engine<W extends Worker = Worker> {
   readonly config: EngineConfig;
-  /** Owns the pages' bytes. A `WebGpuWorker` tells where each of them lies: `locate`. */
-  readonly worker: W;
   readonly host: HostMemory | null;
-  /** All ranks; the first one is `worker` and `host`. */
-  readonly ranks: readonly Rank<W>[];
   readonly cache: CacheManager;
   readonly connector: OffloadConnector;
   readonly scheduler: Scheduler;
+  private allRanks: readonly Rank<W>[];
   /** Carries out each step on every rank. */
-  private readonly executor: Worker;
+  private executor: Worker;
   private readonly nextToken: (request: Request) => number;
   private readonly hasher: PrefixHasher;
   private readonly live = new Map<RequestId, Request>();
@@ -91,16 +88,9 @@ export class Engine<W extends Worker = Worker> {
     const { config, worker, host } = options;
     requireGroups(config);
     this.config = config;
-    this.worker = worker;
     this.host = host;
-    this.ranks = [{ worker, host }, ...(options.otherRanks ?? [])];
-    if (this.ranks.length !== config.cache.contextParallel) {
-      throw new ConfigError(
-        `contextParallel is ${config.cache.contextParallel}, but there are ${this.ranks.length} workers; give one a rank`,
-      );
-    }
-    this.executor =
-      this.ranks.length === 1 ? worker : new RankedWorker(this.ranks.map((rank) => rank.worker));
+    this.allRanks = [{ worker, host }, ...(options.otherRanks ?? [])];
+    this.executor = executorOf(this.allRanks, config);
     this.nextToken = options.nextToken ?? mixedToken;
     this.hasher = createPrefixHasher({ salt: config.cache.salt });
     this.cache = new CacheManager(config.cache, { onEvent: options.onCacheEvent });
@@ -110,6 +100,16 @@ export class Engine<W extends Worker = Worker> {
       workers: config.cache.contextParallel,
     });
     this.scheduler = new Scheduler({ config: config.schedule, cache: this.cache, connector: this.connector });
+  }
+
+  /** Owns the pages' bytes. A `WebGpuWorker` tells where each of them lies: `locate`. */
+  get worker(): W {
+    return this.allRanks[0].worker;
+  }
+
+  /** All ranks; the first one is `worker` and `host`. */
+  get ranks(): readonly Rank<W>[] {
+    return this.allRanks;
   }
 
   /** Steps begun so far. The next one gets this number. */
@@ -214,6 +214,30 @@ export class Engine<W extends Worker = Worker> {
   /** What the witness found so far, over all ranks. */
   readWitness(): Promise<WitnessReport> {
     return this.executor.readWitness();
+  }
+
+  /**
+   * Goes on with new workers, one a rank, when the pages of the old ones are lost, as with their device. Each must have
+   * been made with the host memory of its rank. What only the pages knew is forgotten: the prefix cache of the device is
+   * empty, transfers under way have failed, and running requests start again, with what the host tier has. The old
+   * workers are closed.
+   *
+   * Throws `InvariantError` while a step runs, `ConfigError` for another number of workers; nothing has changed then.
+   */
+  async recover(workers: readonly W[]): Promise<void> {
+    if (this.stepping)
+      throw new InvariantError('recover() was called while a step was running; await it first');
+    const ranks = workers.map((worker, rank) => ({ worker, host: this.allRanks[rank]?.host ?? null }));
+    const executor = executorOf(ranks, this.config);
+    const old = this.executor;
+    this.allRanks = ranks;
+    this.executor = executor;
+    this.idleSteps = 0;
+    const loads = this.connector.failAll('the pages were lost');
+    for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, this.unreported);
+    this.scheduler.requeueAll();
+    invariant(this.cache.resetPrefixCache(), 'pages are still held though every request gave its own back');
+    await old.close();
   }
 
   /** Counts since the engine was made. */
@@ -342,6 +366,15 @@ export class Engine<W extends Worker = Worker> {
         'this is a fault of the scheduler',
     );
   }
+}
+
+function executorOf<W extends Worker>(ranks: readonly Rank<W>[], { cache }: EngineConfig): Worker {
+  if (ranks.length !== cache.contextParallel) {
+    throw new ConfigError(
+      `contextParallel is ${cache.contextParallel}, but there are ${ranks.length} workers; give one a rank`,
+    );
+  }
+  return ranks.length === 1 ? ranks[0].worker : new RankedWorker(ranks.map(({ worker }) => worker));
 }
 
 /** Layers over an encoder's output need that output, which no request brings. */

@@ -206,6 +206,26 @@ export class OffloadConnector implements Connector {
     return { loaded, failed };
   }
 
+  /** Ends every transfer as failed: the pages that it read or wrote are gone. What is ready in the tier stays. */
+  failAll(error: string): FinishedLoads {
+    const { jobs, discarded, draining, live } = this.#transfers.tables;
+    this.#newLoads = [];
+    this.#flushNext = [];
+    this.#touched.clear();
+    // Nothing is left that a last store could read.
+    for (const state of [...draining]) {
+      state.last = null;
+      this.#transfers.settle(state);
+    }
+    const acknowledgements = [...jobs.values(), ...discarded.values()].flatMap(({ id, workersLeft }) =>
+      Array.from({ length: workersLeft }, (): Acknowledgement => ({ job: id, ok: false, error })),
+    );
+    const ended = this.updateFromAcknowledgements(acknowledgements);
+    // The tier is not to blame: whoever asks it again is answered.
+    for (const state of live.values()) state.hostRefused = false;
+    return ended;
+  }
+
   requestFinished(request: Request, { tables, states }: Holdings): void {
     const { live, draining, fence } = this.#transfers.tables;
     const state = live.get(request.id);

@@ -124,6 +124,20 @@ export class Scheduler {
     return aborted;
   }
 
+  /** Every request that holds pages gives them back, for when their bytes are lost. No load may be in flight. */
+  requeueAll(): void {
+    const { running, loaded, parked } = this.queues;
+    invariant(parked.size === 0, `${parked.size} requests wait for loads; end those first`);
+    // From the last to start to the first, so that the first is the first in the queue as well.
+    for (const request of [...running, ...loaded].reverse()) {
+      this.queues.remove(request);
+      this.release(request);
+      request.status = 'preempted';
+      request.preemptions += 1;
+      this.queues.enqueueAgain(request, this.config.policy);
+    }
+  }
+
   /** Ends a request: its pages go back at once, tails first; stores that still read them are the connector's. */
   finish(request: Request, reason: FinishReason): void {
     this.queues.remove(request);
