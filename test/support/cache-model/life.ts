@@ -63,6 +63,10 @@ export interface Live {
   drafts: number;
   /** Whether any was ever drafted: then states may stand among the drafted ones. */
   hadDrafts: boolean;
+  /** Tokens that its admission found. */
+  found: number;
+  /** Whether it was admitted in the current step. */
+  isNew: boolean;
   /** Tokens that an outstanding load brings, from `before` on. */
   loading: number;
   /** Tokens that a load of this very step brings. */
@@ -196,6 +200,8 @@ export class Life {
     if (added === null) return;
     if (isResumed) this.#waiting.shift();
     if (loadable > 0 && !isParked) this.reached.add('load with work');
+    live.found = modelHit.tokens;
+    live.isNew = true;
     live.before = modelHit.tokens;
     live.computed = start + newTokens;
     live.isScheduled = newTokens > 0;
@@ -235,6 +241,8 @@ export class Life {
       isScheduled: false,
       drafts: 0,
       hadDrafts: false,
+      found: 0,
+      isNew: false,
       loading: 0,
       loadedNow: 0,
     };
@@ -305,23 +313,26 @@ export class Life {
     return chunkEnd(this.manager.layout, bounds) - start;
   }
 
-  /** Work of the current step is withdrawn, and so is that of whoever built on it. */
+  /** Work of the current step is withdrawn, and whoever built on it goes as well. */
   #end(live: Live): void {
-    if (live.isScheduled) {
-      const { id } = live.request;
-      const sharers = this.manager.withdraw(live.request, live.before);
-      expect(new Set<string>(sharers), 'who built on it').toEqual(this.model.withdraw(id, live.before));
-      this.reached.add(sharers.length > 0 ? 'shared when withdrawn' : 'withdrawn');
-      this.#free(live);
-      for (const other of this.live.filter(({ request }) => sharers.includes(request.id))) {
-        // Another one on the way may have taken it along.
-        if (!this.live.includes(other)) continue;
-        if (!other.isScheduled) expect.fail(`${other.request.id} holds what was withdrawn, and has no work`);
-        this.#end(other);
-      }
-      return;
-    }
+    if (live.isScheduled) this.#withdraw(live, live.before);
+    else this.#free(live);
+  }
+
+  #withdraw(live: Live, fromToken: number): void {
+    const { id } = live.request;
+    const sharers = this.manager.withdraw(live.request, fromToken);
+    expect(new Set<string>(sharers), 'who built on it').toEqual(this.model.withdraw(id, fromToken));
+    this.reached.add(sharers.length > 0 ? 'shared when withdrawn' : 'withdrawn');
     this.#free(live);
+    for (const other of this.live.filter(({ request }) => sharers.includes(request.id))) {
+      // Another one on the way may have taken it along.
+      if (!this.live.includes(other)) continue;
+      // It found what was to be computed in this step, and may load more behind that.
+      if (!other.isNew)
+        expect.fail(`${other.request.id} is from an earlier step and holds what was withdrawn`);
+      this.#withdraw(other, other.found);
+    }
   }
 
   #free(live: Live): void {
@@ -408,7 +419,10 @@ export class Life {
     if (this.batches.length > 1) this.#releaseBatch();
     this.manager.beginStep();
     this.model.beginStep();
-    for (const live of this.live) this.#endWork(live);
+    for (const live of this.live) {
+      live.isNew = false;
+      this.#endWork(live);
+    }
   }
 
   #releaseBatch(): void {
