@@ -2,8 +2,8 @@
  * npm run bench: the ways to move pages, ours beside the raw ones, in every WebGPU runtime that this machine has.
  *
  *   npm run bench                              everything
- *   npm run bench -- --runtime deno            one of cache, node, browser, deno; may be repeated. `cache` is the cache
- *                                              core in Node, without a GPU
+ *   npm run bench -- --runtime deno            one of cache, steps, node, browser, deno; may be repeated. `cache` is
+ *                                              the cache core and `steps` the control plane, in Node, without a GPU
  *   npm run bench -- --runtime node stores     benchmarks with that in their name
  *
  * Runtimes run one after the other: they would measure each other otherwise. Close what else uses the machine.
@@ -18,8 +18,8 @@ import { splitRuntimes, UsageError } from './support/parameters.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-/** @type {('cache' | 'node' | 'browser' | 'deno')[]} */
-const runtimes = ['cache', 'node', 'browser', 'deno'];
+/** @type {('cache' | 'steps' | 'node' | 'browser' | 'deno')[]} */
+const runtimes = ['cache', 'steps', 'node', 'browser', 'deno'];
 
 const { chosen, rest: parts } = parameters();
 process.chdir(root);
@@ -37,7 +37,7 @@ function parameters() {
 /**
  * Built like the library and run without a test runner, see `test/bench/plain-runner.ts`.
  *
- * @param {'cache' | 'gpu'} name
+ * @param {'cache' | 'steps' | 'gpu'} name
  * @returns {Promise<string>}
  */
 async function builtBenchmark(name) {
@@ -63,7 +63,7 @@ for (const runtime of chosen.length > 0 ? chosen : runtimes) {
     ? runChild(process.execPath, [vitest, ...inVitest, ...parts.flatMap((part) => ['-t', part])])
     : runChild(deno ?? process.execPath, [
         ...(deno ? ['run', '-A'] : []),
-        await builtBenchmark(runtime === 'cache' ? 'cache' : 'gpu'),
+        await builtBenchmark(runtime === 'cache' || runtime === 'steps' ? runtime : 'gpu'),
         ...parts,
       ]));
   if (outcome !== 0) process.exitCode = 1;

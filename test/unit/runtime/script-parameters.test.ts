@@ -17,7 +17,7 @@ describe('--runtime', () => {
 
   it.each([
     ['test', 'unit, node, browser, deno, demo'],
-    ['bench', 'cache, node, browser, deno'],
+    ['bench', 'cache, steps, node, browser, deno'],
   ])('of a wrong name ends npm run %s with one line and status 2', (script, names) => {
     for (const [parameters, got] of [
       [['--runtime', 'nonsense'], 'is nonsense'],
