@@ -12,33 +12,39 @@ import { worlds } from '../support/cache-model/world.ts';
 const OPERATIONS_WANTED = Number(process.env.PAGEFENCE_OPERATIONS ?? 100_000);
 const SEED = Number(process.env.PAGEFENCE_SEED ?? 1);
 const OPERATIONS_PER_LIFE = 160;
+/** Longer runs may take longer, on a busy machine too. */
+const TIMEOUT = 120_000 + 2 * OPERATIONS_WANTED;
 
 describe(`contents of pages, seed ${SEED}`, () => {
-  it('C-I8, C-I18, C-I22: keys are true, parents outlive children, pages of copies under way are held', () => {
-    let [operations, rowsRead, keysCompared, parents, deferred] = [0, 0, 0, 0, 0];
-    const property = fc.property(worlds(OPERATIONS_PER_LIFE), (world) => {
-      const bytes = new PageBytes(world.config.pages);
-      const order = new ParentsOutliveChildren();
-      const witness: Witness = {
-        runStep: (...all) => bytes.runStep(...all),
-        load: (...all) => bytes.load(...all),
-        afterOperation: (life) => {
-          order.check(life);
-          deferred += checkDeferredAreHeld(life);
-        },
-      };
-      operations += new Life(world, {}, witness).all();
-      rowsRead += bytes.rowsRead;
-      keysCompared += bytes.keysCompared;
-      parents += order.compared;
-    });
-    fc.assert(property, { numRuns: Math.ceil(OPERATIONS_WANTED / 500), seed: SEED });
-    console.log(
-      `${operations} operations, seed ${SEED}: ${rowsRead} rows read, ${keysCompared} keys, ` +
-        `${parents} parents, ${deferred} deferred pages`,
-    );
-    for (const count of [rowsRead, keysCompared, parents, deferred]) expect(count).toBeGreaterThan(0);
-  });
+  it(
+    'C-I8, C-I18, C-I22: keys are true, parents outlive children, pages of copies under way are held',
+    () => {
+      let [operations, rowsRead, keysCompared, parents, deferred] = [0, 0, 0, 0, 0];
+      const property = fc.property(worlds(OPERATIONS_PER_LIFE), (world) => {
+        const bytes = new PageBytes(world.config.pages);
+        const order = new ParentsOutliveChildren();
+        const witness: Witness = {
+          runStep: (...all) => bytes.runStep(...all),
+          load: (...all) => bytes.load(...all),
+          afterOperation: (life) => {
+            order.check(life);
+            deferred += checkDeferredAreHeld(life);
+          },
+        };
+        operations += new Life(world, {}, witness).all();
+        rowsRead += bytes.rowsRead;
+        keysCompared += bytes.keysCompared;
+        parents += order.compared;
+      });
+      fc.assert(property, { numRuns: Math.ceil(OPERATIONS_WANTED / 500), seed: SEED });
+      console.log(
+        `${operations} operations, seed ${SEED}: ${rowsRead} rows read, ${keysCompared} keys, ` +
+          `${parents} parents, ${deferred} deferred pages`,
+      );
+      for (const count of [rowsRead, keysCompared, parents, deferred]) expect(count).toBeGreaterThan(0);
+    },
+    TIMEOUT,
+  );
 
   it.each([
     ['leaves out copies', (step) => ({ ...step, batch: { copies: [] } })],
