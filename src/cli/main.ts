@@ -6,6 +6,7 @@ import { missingPermission } from '../runtime/permission.ts';
 import { writeText, type CliIo } from './io.ts';
 import { count, oneOf, seedRange } from './numbers.ts';
 import { addReplayOptions, requireFitting, type ReplayCliOptions } from './replay-options.ts';
+import type { ExploreCliOptions } from './explore-command.ts';
 import type { SimulateCliOptions } from './simulate-command.ts';
 
 /** Bad input or usage. Everything else that goes wrong is `STATUS_FAILED`. */
@@ -47,6 +48,11 @@ const ABOUT_SIMULATE =
   'or stored, and the books of cache, scheduler, connector and host tier, are checked; at the end everything must be home. ' +
   'The same seed gives the same run everywhere. The first failure is cut down to the requests that it takes and told step ' +
   'by step.';
+
+const ABOUT_EXPLORE =
+  'Recurrent states that are offloaded and rings that are not share a few pages; there is one staging buffer of one page. ' +
+  'In each step what is under way arrives or does not, and one request may be aborted. All of it is tried, the shortest ' +
+  'runs first, and states that were seen are not gone on from. Exit status 1 if a fault was found.';
 
 const SIMULATE_STATUS = `
 Exit status:
@@ -98,10 +104,7 @@ function createProgram(host: {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .addHelpText(
-      'after',
-      '\n`pagefence replay --help` and `pagefence simulate --help` list the options of a command.',
-    );
+    .addHelpText('after', '\n`pagefence replay --help` lists the options of that command, and so on.');
 
   const replay = program
     .command('replay [FILE...]')
@@ -123,6 +126,7 @@ function createProgram(host: {
     });
   addReplayOptions(replay);
   addSimulate(program, host);
+  addExplore(program, host);
   return program;
 }
 
@@ -150,6 +154,30 @@ function addSimulate(program: Command, { io, exit }: { io: CliIo; exit: (status:
     .action(async (options: SimulateCliOptions) => {
       const { simulateCommand } = await import('./simulate-command.ts');
       exit(await simulateCommand(options, io));
+    });
+}
+
+function addExplore(program: Command, { io, exit }: { io: CliIo; exit: (status: number) => void }): void {
+  program
+    .command('explore')
+    .summary('try every interleaving of a small world')
+    .description(ABOUT_EXPLORE)
+    .helpOption('-h, --help', 'show this')
+    .showHelpAfterError('pagefence explore --help lists the options')
+    .addOption(new Option('--requests <n>', 'requests, 1 to 3').argParser(count({ min: 1 })).default(3))
+    .addOption(new Option('--pages <n>', 'usable pages').argParser(count({ min: 3, max: 64 })).default(4))
+    .addOption(
+      new Option('--fence <form>', 'complete, scheduled-and-loads or off')
+        .argParser(oneOf(['complete', 'scheduled-and-loads', 'off']))
+        .default('complete'),
+    )
+    .addOption(
+      new Option('--states <n>', 'states to visit at most').argParser(count({ min: 1 })).default(200_000),
+    )
+    .option('--json', 'the result for a program to read')
+    .action(async (options: ExploreCliOptions) => {
+      const { exploreCommand } = await import('./explore-command.ts');
+      exit(await exploreCommand(options, io));
     });
 }
 

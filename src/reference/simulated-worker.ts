@@ -33,6 +33,8 @@ export interface SimulatedWorkerOptions {
   readonly witness: boolean;
   /** Which of the configured ranks this worker is. Default: 0. */
   readonly rank?: number;
+  /** Whether what is under way may be admitted in this step, instead of by the lag. Asked once a batch and load. */
+  readonly admits?: (kind: 'stores' | 'loads') => boolean;
   /** Transfers that fail, for tests. */
   readonly faults?: { store?(job: JobId): boolean; load?(job: JobId): boolean };
 }
@@ -180,9 +182,39 @@ export class SimulatedWorker implements Worker {
     return { strideWords: this.pageWords, pageWords: this.layout.groups[group].pageBytes / WORD_BYTES };
   }
 
+  /** What is staged or loaded and not acknowledged, in order. For simulations that compare states. */
+  get pending(): { readonly job: JobId; readonly kind: 'store' | 'load'; readonly bytes: string }[] {
+    const staged = this.queue.batches.flatMap(({ buffer, copies }) =>
+      copies.map(({ job, position }) => ({
+        job,
+        kind: 'store' as const,
+        bytes: this.words(this.staging[buffer], position).join(),
+      })),
+    );
+    const queued = this.queue.waiting.map(({ job, page, overflowPlace }) => ({
+      job,
+      kind: 'store' as const,
+      bytes: overflowPlace < 0 ? `page ${page}` : this.words(this.overflow, overflowPlace).join(),
+    }));
+    const loads = this.loads.map(({ acknowledgement }) => ({
+      job: acknowledgement.job,
+      kind: 'load' as const,
+      bytes: '',
+    }));
+    return [...staged, ...queued, ...loads];
+  }
+
+  /** The last step whose transfers may be admitted in this one. */
+  private dueStep(kind: 'stores' | 'loads', step: number): number {
+    const { admits, transfer } = this.options;
+    if (admits) return admits(kind) ? step : -1;
+    const { acknowledgementLag } = transfer;
+    return step - (acknowledgementLag === 'as-they-come' ? 1 : acknowledgementLag);
+  }
+
   private poll(step: number): Acknowledgement[] {
-    const { acknowledgementLag } = this.options.transfer;
-    const due = step - (acknowledgementLag === 'as-they-come' ? 1 : acknowledgementLag);
+    const due = this.dueStep('stores', step);
+    const dueLoads = this.dueStep('loads', step);
     const acknowledgements: Acknowledgement[] = [];
     while (this.queue.batches[0] && this.queue.batches[0].step <= due) {
       const { copies, buffer } = this.queue.batches[0];
@@ -195,9 +227,9 @@ export class SimulatedWorker implements Worker {
       acknowledgements.push(...this.queue.settleOldest(failed ? 'made to fail' : null));
     }
     acknowledgements.push(
-      ...this.loads.filter((load) => load.step <= due).map((load) => load.acknowledgement),
+      ...this.loads.filter((load) => load.step <= dueLoads).map((load) => load.acknowledgement),
     );
-    this.loads = this.loads.filter((load) => load.step > due);
+    this.loads = this.loads.filter((load) => load.step > dueLoads);
     return acknowledgements;
   }
 }

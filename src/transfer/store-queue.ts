@@ -115,6 +115,11 @@ export class StoreQueue {
     };
   }
 
+  /** Pages that are not staged yet, in their order. */
+  get waiting(): { readonly job: JobId; readonly page: PageId; readonly overflowPlace: number }[] {
+    return this.queue.map(({ job, page, overflowPlace }) => ({ job: job.id, page, overflowPlace }));
+  }
+
   /** Staged batches, oldest first. */
   get batches(): readonly StagedBatch[] {
     return this.inFlight;

@@ -1,7 +1,14 @@
 /** Scenario 21: the device is lost, another one is made, and nobody is promised what the old pages held. */
 import { describe, expect, it } from 'vitest';
 import { cachePreset } from '../../src/config/presets.ts';
-import { createEngine, DeviceError, InvariantError, WebGpuWorker, type Engine } from '../../src/index.ts';
+import {
+  createEngine,
+  DeviceError,
+  InvariantError,
+  WebGpuWorker,
+  type Engine,
+  type FinishedRequest,
+} from '../../src/index.ts';
 import { prompt } from '../support/worlds.ts';
 import { withDevice } from './support/device.ts';
 
@@ -24,12 +31,15 @@ async function workersOn(
   );
 }
 
-async function stepUntilLost(engine: Engine<WebGpuWorker>): Promise<void> {
+/** What ends before the loss is noticed has ended, and its bytes were right. */
+async function stepUntilLost(engine: Engine<WebGpuWorker>): Promise<FinishedRequest[]> {
+  const finished: FinishedRequest[] = [];
   await expect(
     (async () => {
-      for (let i = 0; i < 50; i += 1) await engine.step();
+      for (let i = 0; i < 50; i += 1) finished.push(...(await engine.step()).finished);
     })(),
   ).rejects.toThrow(DeviceError);
+  return finished;
 }
 
 async function withTwoDevices(body: (first: GPUDevice, second: GPUDevice) => Promise<void>): Promise<void> {
@@ -53,14 +63,14 @@ describe('recovery', () => {
       const kinds = engine.connector.snapshot().jobs.map(({ kind }) => kind);
       expect([...new Set(kinds)].sort()).toEqual(['load', 'store']);
       first.destroy();
-      await stepUntilLost(engine);
+      const finished = await stepUntilLost(engine);
       await engine.recover(await workersOn(second, engine));
       engine.checkIntegrity();
       expect(engine.cache.freePages).toBe(engine.cache.pageCountMax);
       expect(engine.connector.snapshot().jobs).toEqual([]);
       expect(engine.connector.manager.counts).toMatchObject({ writing: 0, pinned: 0 });
 
-      const finished = await engine.drain();
+      finished.push(...(await engine.drain()));
       expect(finished.map(({ id, reason }) => [id, reason]).sort()).toEqual([
         ['loads', 'length'],
         ['stores', 'length'],

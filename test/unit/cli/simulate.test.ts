@@ -41,3 +41,27 @@ describe('pagefence simulate', () => {
     expect(err).toMatch(message);
   });
 });
+
+describe('pagefence explore', () => {
+  const explore = (...argv: string[]) => runCli(['explore', ...argv]);
+
+  it('visits every state of a small world', async () => {
+    const { status, out } = await explore('--requests', '2', '--pages', '4');
+    expect(status).toBe(0);
+    expect(out).toMatch(/^2 requests on 4 pages.*: \d+ states, /);
+    expect(out).toContain('Every state was visited, and nothing was wrong.');
+  });
+
+  it('tells the shortest way to a fault where a guard is missing', async () => {
+    const { status, out } = await explore('--requests', '2', '--pages', '4', '--fence', 'off');
+    expect(status).toBe(1);
+    expect(out).toMatch(/The shortest way to a fault:\n {2}step 1 {2}zero .*\n {2}then {4}slot \d/s);
+  });
+
+  it('gives numbers with --json, and refuses what it cannot try', async () => {
+    const { out } = await explore('--requests', '1', '--pages', '3', '--json');
+    expect(JSON.parse(out)).toMatchObject({ complete: true, counterexample: null });
+    const { status, err } = await explore('--requests', '9');
+    expect([status, err]).toEqual([2, expect.stringMatching(/--requests 9 is too many/)]);
+  });
+});
