@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { playwright } from '@vitest/browser-playwright';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { findBrowser, launchOptions } from './src/runtime/chromium.ts';
 
 const gpuTests = ['test/gpu/**/*.gpu.test.ts'];
@@ -69,8 +70,22 @@ async function browser(): Promise<TestProjectInlineConfiguration[]> {
   ];
 }
 
+/** Files that take longest. Begun last, one of them would keep a single worker busy while the other one has nothing left. */
+const LONG = /simulation\/(simulate|explore)|property\/cache-|published-types/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return [
+      ...sorted.filter(({ moduleId }) => LONG.test(moduleId)),
+      ...sorted.filter(({ moduleId }) => !LONG.test(moduleId)),
+    ];
+  }
+}
+
 export default defineConfig(async () => ({
   test: {
+    sequence: { sequencer: LongestFirst },
     // Vitest under Deno (`deno run -A node_modules/vitest/vitest.mjs`) has Deno's adapter to test and nothing else.
     projects: 'deno' in process.versions ? [native('deno')] : [unit, native('node'), ...(await browser())],
   },

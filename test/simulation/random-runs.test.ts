@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { randomRun, type RandomRun } from '../support/random-run.ts';
 
-const SEEDS = Number(process.env.PAGEFENCE_SEEDS ?? 150);
+const SEEDS = Number(process.env.PAGEFENCE_SEEDS ?? 80);
 const STEPS = 60;
 const ZEROING = ['always', 'poison', 'auto'] as const;
 
