@@ -48,3 +48,16 @@ export function formatBytes(bytes: number): string {
   const digits = Number.isInteger(value) || value >= 100 ? 0 : value >= 10 ? 1 : 2;
   return `${value.toFixed(digits)} ${units[unit]}`;
 }
+
+/** The largest multiple of `step` that is at most `value`. */
+export function floorTo(value: number, step: number): number {
+  return value - (value % step);
+}
+
+export function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+export function leastCommonMultiple(a: number, b: number): number {
+  return (a / greatestCommonDivisor(a, b)) * b;
+}

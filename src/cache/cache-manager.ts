@@ -12,6 +12,7 @@ import type { CacheConfig } from '../config.ts';
 import { resolveLayout, type CacheLayout } from '../config/layout.ts';
 import { ConfigError, invariant } from '../errors.ts';
 import {
+  floorTo,
   groupId,
   NULL_PAGE,
   pageId,
@@ -24,7 +25,6 @@ import { requireAmounts, requireCount, requirePlace, type AllocateOptions } from
 import { Coordinator, NO_HIT, type PrefixHit } from './coordinator.ts';
 import type { CacheEventHandler } from './events.ts';
 import { createGroup } from './groups/create-group.ts';
-import { floorTo } from './groups/full-attention.ts';
 import type { Amounts, CacheGroup, CacheRequest, PublishLimits } from './groups/group.ts';
 import { AlignedRecurrentGroup, RecurrentGroup, type AnnouncedTail } from './groups/recurrent.ts';
 import { PageCopies, type PageCopy, type PageCopyBatch } from './page-copies.ts';

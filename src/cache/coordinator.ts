@@ -8,8 +8,8 @@
  */
 import type { CacheLayout } from '../config/layout.ts';
 import { invariant } from '../errors.ts';
-import { NULL_PAGE, type PageId } from '../units.ts';
-import { floorTo, FullAttentionGroup } from './groups/full-attention.ts';
+import { floorTo, NULL_PAGE, type PageId } from '../units.ts';
+import { FullAttentionGroup } from './groups/full-attention.ts';
 import type { CachedAt, CacheGroup, HitPages } from './groups/group.ts';
 import type { PagePool } from './page-pool.ts';
 import type { TokenSequence } from './token-sequence.ts';

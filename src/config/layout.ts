@@ -8,7 +8,7 @@
  * Groups that are never cached (rings, cross attention) take no part in any of them.
  */
 import { ConfigError } from '../errors.ts';
-import { ceilDiv, groupId, type GroupId } from '../units.ts';
+import { ceilDiv, greatestCommonDivisor, groupId, leastCommonMultiple, type GroupId } from '../units.ts';
 import type { CacheConfig } from './cache.ts';
 import type { GroupConfig, GroupKind } from './groups.ts';
 
@@ -289,12 +289,4 @@ export function longestRequest(layout: CacheLayout, pages: number): number {
 /** The rank that holds a token's rows. */
 export function rankOf(layout: CacheLayout, token: number): number {
   return Math.floor(token / layout.interleaveTokens) % layout.contextParallel;
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
-}
-
-function leastCommonMultiple(a: number, b: number): number {
-  return (a / greatestCommonDivisor(a, b)) * b;
 }

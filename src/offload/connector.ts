@@ -11,7 +11,15 @@ import type {
 } from '../schedule/connector-interface.ts';
 import type { Request } from '../schedule/request.ts';
 import type { Acknowledgement, LoadJob, StoreJob } from '../schedule/step-plan.ts';
-import { NULL_PAGE, type JobId, type PageId, type PrefixKey, type RequestId, type SlotId } from '../units.ts';
+import {
+  leastCommonMultiple,
+  NULL_PAGE,
+  type JobId,
+  type PageId,
+  type PrefixKey,
+  type RequestId,
+  type SlotId,
+} from '../units.ts';
 import type { OffloadEvent } from './events.ts';
 import { chunkKey, offloadGroups, type OffloadGroup } from './groups.ts';
 import { checkTables } from './integrity.ts';
@@ -315,10 +323,4 @@ export class OffloadConnector implements Connector {
   #touch(pages: Iterable<PageId>): void {
     for (const page of pages) if (page !== NULL_PAGE) this.#touched.add(page);
   }
-}
-
-function leastCommonMultiple(a: number, b: number): number {
-  let [x, y] = [a, b];
-  while (y !== 0) [x, y] = [y, x % y];
-  return (a / x) * b;
 }

@@ -1,5 +1,6 @@
 /** How the host tier answers, and the scans that turn answers into a length that every group can use. */
 import type { OffloadGroup } from './groups.ts';
+import { floorTo } from '../units.ts';
 
 /**
  * `HIT_PENDING`: the key has a slot whose bytes are not there yet. `RETRY`: the answer is not known yet, ask once
@@ -112,8 +113,4 @@ function scanGroup(
       ? scanForward(lookup, start, end)
       : scanWindow(lookup, start, end, windowChunks + extra);
   return { tokens: (start + Math.max(0, chunks - extra)) * tokensPerChunk, pending };
-}
-
-function floorTo(tokens: number, step: number): number {
-  return tokens - (tokens % step);
 }

@@ -79,14 +79,7 @@ export class Transfers {
 
   /** By offloaded group, keys of the chunks from `start` tokens on that hold the tokens up to `end`. */
   keysBetween(request: Request, start: number, end: number): PrefixKey[] {
-    const keys: { readonly key: PrefixKey; readonly end: number }[] = [];
-    for (const group of this.#options.groups) {
-      for (let chunk = chunksIn(start, group); chunk < chunksIn(end, group); chunk += 1) {
-        keys.push({ key: chunkKey(request.sequence, group, chunk), end: (chunk + 1) * group.tokensPerChunk });
-      }
-    }
-    if (this.#options.groups.length > 1) keys.sort((a, b) => a.end - b.end);
-    return keys.map(({ key }) => key);
+    return this.#keysOf(request, (group) => [chunksIn(start, group), chunksIn(end, group)]);
   }
 
   /**
@@ -298,15 +291,29 @@ export class Transfers {
   /** Keys of what was offered or loaded of a request, its head first; of windows and states, those that are there. */
   #keysPassed({ request, cursors }: RequestState): PrefixKey[] {
     const { manager } = this.tables;
+    return this.#keysOf(
+      request,
+      (_, index) => [0, cursors[index]],
+      (key, { windowChunks }) => windowChunks === null || manager.has(key),
+    );
+  }
+
+  /** Keys of the chunks between two places by group, those of earlier tokens first. */
+  #keysOf(
+    { sequence }: Request,
+    between: (group: OffloadGroup, index: number) => readonly [first: number, end: number],
+    wanted: (key: PrefixKey, group: OffloadGroup) => boolean = () => true,
+  ): PrefixKey[] {
+    const { groups } = this.#options;
     const keys: { readonly key: PrefixKey; readonly end: number }[] = [];
-    for (const [i, group] of this.#options.groups.entries()) {
-      for (let chunk = 0; chunk < cursors[i]; chunk += 1) {
-        const key = chunkKey(request.sequence, group, chunk);
-        if (group.windowChunks !== null && !manager.has(key)) continue;
-        keys.push({ key, end: (chunk + 1) * group.tokensPerChunk });
+    for (const [index, group] of groups.entries()) {
+      const [first, end] = between(group, index);
+      for (let chunk = first; chunk < end; chunk += 1) {
+        const key = chunkKey(sequence, group, chunk);
+        if (wanted(key, group)) keys.push({ key, end: (chunk + 1) * group.tokensPerChunk });
       }
     }
-    if (this.#options.groups.length > 1) keys.sort((a, b) => a.end - b.end);
+    if (groups.length > 1) keys.sort((a, b) => a.end - b.end);
     return keys.map(({ key }) => key);
   }
 

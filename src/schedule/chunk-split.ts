@@ -4,6 +4,7 @@
  * at the point up to which the prompt was seen before.
  */
 import type { CacheLayout } from '../config/layout.ts';
+import { floorTo } from '../units.ts';
 
 export interface ChunkBounds {
   /** Tokens computed before. */
@@ -57,8 +58,4 @@ function alignedPageTokens({ groups }: CacheLayout): number | null {
     largest = Math.max(largest ?? 0, tokensPerPage);
   }
   return largest;
-}
-
-function floorTo(tokens: number, step: number): number {
-  return tokens - (tokens % step);
 }

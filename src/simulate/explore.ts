@@ -158,7 +158,6 @@ async function replay(moves: readonly Move[], options: ExploreOptions, tells = f
       if (tells) story.push(tell(move, plan, outcome));
       engine.checkIntegrity();
     }
-    shadow.written([0, 1, 2, 3, 4, 5] as never);
     symptom = shadow.findWrongSlot();
     const { mismatches } = await engine.readWitness();
     if (mismatches > 0) symptom ??= `${mismatches} words that were read are wrong`;

@@ -43,16 +43,14 @@ export const GUARDS: readonly Guard[] = [
     name: 'finished-owners',
     purpose: 'what a finished request gave back stays fenced until its stores have read it',
     remove: (engine) =>
-      changeMeta(engine, (meta, output) =>
-        keepFlushes(meta, (job) => isLive(engine, output, job) || isNew(meta, job)),
-      ),
+      changeMeta(engine, (meta) => keepFlushes(meta, (job) => isLive(engine, job) || isNew(meta, job))),
   },
   {
     name: 'running-owners',
     purpose: 'windows and states that a running request gave back are fenced from the start',
     remove: (engine) =>
       changeMeta(engine, (meta, output) =>
-        keepFlushes(meta, (job) => !isLive(engine, output, job) || isOfPreempted(engine, output, job)),
+        keepFlushes(meta, (job) => !isLive(engine, job) || isOfPreempted(engine, output, job)),
       ),
   },
   {
@@ -185,7 +183,7 @@ function isNew({ stores }: ConnectorMeta, job: JobId): boolean {
 }
 
 /** Whether the request of a transfer is not over. */
-function isLive({ connector, scheduler }: Engine, _output: SchedulerOutput, job: JobId): boolean {
+function isLive({ connector, scheduler }: Engine, job: JobId): boolean {
   const owner = connector.snapshot().jobs.find(({ id }) => id === job)?.requestId;
   return [...scheduler.queues.all()].some(({ id }) => id === owner);
 }

@@ -2,9 +2,8 @@
  * Chunked local attention: a token reads its own chunk, up to itself. What lies before the chunk that a hit ends in is
  * read by nobody, so it counts as found even if it was never computed.
  */
-import { ceilDiv } from '../../units.ts';
+import { floorTo, ceilDiv } from '../../units.ts';
 import type { CachedAt, HitBounds } from './group.ts';
-import { floorTo } from './full-attention.ts';
 import { PagedGroup, type GroupOptions } from './paged-group.ts';
 
 export class ChunkedLocalGroup extends PagedGroup {

@@ -1,5 +1,5 @@
 /** Full attention: every token is kept, and a prefix can be cut after any page, or inside one. */
-import { NULL_PAGE, type RequestId } from '../../units.ts';
+import { floorTo, NULL_PAGE, type RequestId } from '../../units.ts';
 import type { PageTable } from '../page-table.ts';
 import type { CachedAt, HitBounds } from './group.ts';
 import { PagedGroup } from './paged-group.ts';
@@ -52,8 +52,4 @@ export class FullAttentionGroup extends PagedGroup {
     for (let tokens = last; tokens > cached; tokens -= step) if (cachedAt(tokens)) return tokens;
     return cached;
   }
-}
-
-export function floorTo(tokens: number, step: number): number {
-  return tokens - (tokens % step);
 }

@@ -12,10 +12,9 @@
  */
 import type { RecurrentConfig } from '../../config/groups.ts';
 import { invariant } from '../../errors.ts';
-import { ceilDiv, NULL_PAGE, type GroupId, type PageId, type RequestId } from '../../units.ts';
+import { floorTo, ceilDiv, NULL_PAGE, type GroupId, type PageId, type RequestId } from '../../units.ts';
 import type { CacheEventHandler } from '../events.ts';
 import type { PageTable } from '../page-table.ts';
-import { floorTo } from './full-attention.ts';
 import type { Amounts, CachedAt, CacheRequest, HitBounds, HitPages, PublishLimits } from './group.ts';
 import { PagedGroup, type GroupOptions } from './paged-group.ts';
 

@@ -2,9 +2,8 @@
  * Sliding window: token q reads the last `windowTokens` tokens, itself included. A hit needs the pages that the first
  * token behind it reads, and nothing before them; so a longer hit may be possible where a shorter one is not.
  */
-import { ceilDiv } from '../../units.ts';
+import { floorTo, ceilDiv } from '../../units.ts';
 import type { CachedAt, HitBounds } from './group.ts';
-import { floorTo } from './full-attention.ts';
 import { PagedGroup, type GroupOptions } from './paged-group.ts';
 
 export class SlidingWindowGroup extends PagedGroup {
