@@ -1,18 +1,15 @@
 /** The connector over several groups: which pages of which group go where. Page names: (group, position). */
 import { describe, expect, it } from 'vitest';
-import { createPrefixHasher } from '../../../src/cache/prefix-key.ts';
-import { TokenSequence } from '../../../src/cache/token-sequence.ts';
 import { cacheConfigSchema, offloadConfigSchema, type OffloadConfig } from '../../../src/config.ts';
 import type { GroupConfigInput } from '../../../src/config/groups.ts';
 import { resolveLayout, type CacheLayout } from '../../../src/config/layout.ts';
 import { OffloadConnector } from '../../../src/offload/connector.ts';
 import type { ConnectorMeta, Holdings } from '../../../src/schedule/connector-interface.ts';
 import type { Request } from '../../../src/schedule/request.ts';
-import { groupId, NULL_PAGE, pageId, requestId, type JobId, type PageId } from '../../../src/units.ts';
+import { groupId, NULL_PAGE, pageId, type JobId, type PageId } from '../../../src/units.ts';
 import { zeroed } from '../../support/one-group.ts';
-import { range } from './support/requests.ts';
+import { makeRequest, range } from './support/requests.ts';
 
-const hasher = createPrefixHasher();
 const BYTES = 16;
 const full = (tokensPerPage: number, draft = false): GroupConfigInput => ({
   kind: 'full-attention',
@@ -55,21 +52,7 @@ class World {
 
   request(tokens: readonly number[]): Request {
     this.#count += 1;
-    return {
-      id: requestId(`r${this.#count}`),
-      sequence: new TokenSequence({ tokens, unitTokens: this.layout.hashTokens, hasher }),
-      promptTokens: tokens.length,
-      maxOutputTokens: 1,
-      priority: 0,
-      arrival: this.#count,
-      status: 'waiting',
-      computedTokens: 0,
-      foundTokens: 0,
-      sharedPrefixTokens: 0,
-      finishReason: null,
-      preemptions: 0,
-      hitTokens: null,
-    };
+    return makeRequest(`r${this.#count}`, tokens, this.layout.hashTokens);
   }
 
   /** Tables for so many tokens, without what lies before `from` in windows, and with a state at the end. */

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scanForward, type LookupResult } from '../../../src/offload/lookup.ts';
-
-const answers = { H: 'HIT', P: 'HIT_PENDING', R: 'RETRY', M: 'MISS' } as const satisfies Record<
-  string,
-  LookupResult
->;
+import { answerOf } from './support/answers.ts';
 
 describe('scanForward', () => {
   it.each([
@@ -23,7 +19,7 @@ describe('scanForward', () => {
     const result = scanForward(
       (page) => {
         asked.push(page);
-        return answers[letters[page] as keyof typeof answers];
+        return answerOf(letters[page]);
       },
       0,
       letters.length,

@@ -3,12 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isReachable, type OffloadGroup } from '../../../src/offload/groups.ts';
 import { agreeOnHit, scanWindow, type LookupResult } from '../../../src/offload/lookup.ts';
 import { groupId } from '../../../src/units.ts';
-
-const answers = { H: 'HIT', P: 'HIT_PENDING', R: 'RETRY', M: 'MISS' } as const satisfies Record<
-  string,
-  LookupResult
->;
-const answerOf = (letter: string): LookupResult => answers[letter as keyof typeof answers];
+import { answerOf } from './support/answers.ts';
 
 describe('scanWindow', () => {
   it.each([

@@ -28,10 +28,10 @@ export const pages = (...ids: number[]): PageId[] => ids.map(pageId);
 export const range = (count: number, first = 0): number[] =>
   Array.from({ length: count }, (_, i) => first + i);
 
-export function makeRequest(name: string, tokens: readonly number[]): Request {
+export function makeRequest(name: string, tokens: readonly number[], unitTokens = TOKENS_PER_PAGE): Request {
   return {
     id: requestId(name),
-    sequence: new TokenSequence({ tokens, unitTokens: TOKENS_PER_PAGE, hasher }),
+    sequence: new TokenSequence({ tokens, unitTokens, hasher }),
     promptTokens: tokens.length,
     maxOutputTokens: 1,
     priority: 0,
