@@ -13,6 +13,7 @@ const unit: TestProjectInlineConfiguration = {
     pool: 'forks',
     maxWorkers: 2,
     include: ['test/{unit,property,simulation}/**/*.test.ts'],
+    setupFiles: ['test/support/property-seed.ts'],
     // A busy machine is no failure; nothing here asserts a time.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -105,14 +105,13 @@ export class TransferLog {
   /** Adds one step. Steps must come in order, each once, the first one included. */
   record({ plan, outcome }: StepRecord): void {
     this.#exposedInLastStep = [];
-    const flushed = new Set(plan.jobsToFlush);
-    for (const store of plan.stores) if (flushed.has(store.id)) this.#open(store);
+    for (const store of plan.stores) if (store.isLast) this.#open(store);
     const { copies, failed } = this.#queue.begin(plan);
     for (const copy of copies) this.#read(copy);
     // These read nothing any more, and their keys are not published.
     for (const { job } of failed) this.#close(job, false);
     this.#write(plan);
-    for (const store of plan.stores) if (!flushed.has(store.id)) this.#open(store);
+    for (const store of plan.stores) if (!store.isLast) this.#open(store);
     this.#queue.end(plan);
     const lost = new Set(outcome.acknowledgements.filter(({ ok }) => !ok).map(({ job }) => job));
     while (this.#queue.batches[0] && this.#queue.batches[0].step <= plan.step - this.#lag) {

@@ -284,7 +284,9 @@ export class OffloadConnector implements Connector {
     const stores: StoreJob[] = [];
     const build = (state: RequestState, holdings: Holdings, computedTokens: number): StoreJob[] => {
       const jobs = this.#transfers.createStores(state, holdings, computedTokens);
-      const built = jobs.map(({ id, pages, slots }): StoreJob => ({ id, pages, slots }));
+      const built = jobs.map(({ id, pages, slots }): StoreJob => {
+        return state.finished ? { id, pages, slots, isLast: true } : { id, pages, slots };
+      });
       stores.push(...built);
       return built;
     };

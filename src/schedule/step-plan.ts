@@ -25,6 +25,11 @@ export interface StoreJob {
   readonly id: JobId;
   readonly pages: readonly PageId[];
   readonly slots: readonly SlotId[];
+  /**
+   * Built after its request was over: the bytes come from earlier steps, and whatever this step writes to its pages,
+   * somebody else does.
+   */
+  readonly isLast?: true;
 }
 
 /** Host to device. Slot `slots[i]` goes to page `pages[i]`. */
@@ -56,7 +61,7 @@ export interface ForwardRequest {
 
 export interface StepPlan {
   readonly step: number;
-  /** Built this step; their bytes come from this step's forward pass, so they are submitted in a later one. */
+  /** Built this step. Unless it is a last one, its bytes come from this step's forward pass: it is submitted later. */
   readonly stores: readonly StoreJob[];
   /** Stores that must be released before anything is written. Unknown and finished ids mean nothing. */
   readonly jobsToFlush: readonly JobId[];

@@ -180,10 +180,27 @@ describe('the transfer log', () => {
           expect([...transfers.suspectSlots, ...transfers.suspectPages]).toEqual([]);
         },
       ),
-      { numRuns: 60 },
+      {
+        numRuns: 60,
+        // The page of a last store, written in the very step that builds it.
+        examples: [['off', LAST_STORE_TOO_LATE]],
+      },
     );
   });
 });
+
+const LAST_STORE_TOO_LATE = [
+  { seed: 2, tokens: 8 },
+  { seed: 0, tokens: 3 },
+  { seed: 0, tokens: 8 },
+  { seed: 1, tokens: 8 },
+  { seed: 0, tokens: 3 },
+  { seed: 0, tokens: 3 },
+  { seed: 3, tokens: 12 },
+  { seed: 0, tokens: 4 },
+  { seed: 0, tokens: 3 },
+  { seed: 0, tokens: 3 },
+];
 
 function patternOf(seed: number, tokens: Uint32Array, page: number): Uint32Array {
   const wordsPerRow = PAGE_WORDS / PAGE_TOKENS;

@@ -91,7 +91,7 @@ describe('what flushes a pending store', () => {
     request.sequence.append(50);
     steps.finish(request, table);
     const meta = steps.build({ zero: pages(2) });
-    expect(meta.stores).toEqual([{ id: 1, pages: pages(2), slots: [1] }]);
+    expect(meta.stores).toEqual([{ id: 1, pages: pages(2), slots: [1], isLast: true }]);
     expect(meta.jobsToFlush).toEqual([1]);
     expect([...steps.connector.snapshot().fence]).toEqual([
       [1, [0]],

@@ -58,7 +58,7 @@ describe('which pages are stored', () => {
     request.sequence.append(5);
     steps.finish(request, table);
     const { stores } = steps.build();
-    expect(stores).toEqual([{ id: 0, pages: pages(1), slots: [0] }]);
+    expect(stores).toEqual([{ id: 0, pages: pages(1), slots: [0], isLast: true }]);
     steps.acknowledge(stores[0].id);
     expect(steps.connector.matchedTokens(makeRequest('next', [1, 2, 3, 4, 9]), 0)).toBe(4);
   });
