@@ -22,6 +22,12 @@ export interface ScheduleConfig {
   policy: 'fcfs' | 'priority';
   /** Tokens of one request computed in one step at most, so that long prompts leave room for others. Default: no bound. */
   longPrefillTokens: number | null;
+  /**
+   * Steps that are dispatched before the first of them is processed. 1 (default): each step is planned with what the
+   * one before it brought. 2: it is planned while the one before it runs, so that the device need not wait; what a
+   * request gives up then comes back a step later.
+   */
+  stepsInFlight: 1 | 2;
 }
 
 /** The host tier and the fence. */
@@ -90,6 +96,7 @@ export const scheduleConfigSchema = z.strictObject({
   maxRunning: count.default(256),
   policy: z.enum(['fcfs', 'priority']).default('fcfs'),
   longPrefillTokens: count.nullable().default(null),
+  stepsInFlight: z.literal([1, 2]).default(1),
 });
 
 export const offloadConfigSchema = z.strictObject({

@@ -1,6 +1,9 @@
 /**
  * The loop: schedule, connector, worker, update. One `step()` at a time; requests may be added and aborted at any
  * moment in between and while a step runs.
+ *
+ * With `schedule.stepsInFlight: 2`, step n + 1 is planned and dispatched before step n comes back: the token that n
+ * samples is in n + 1's plan as the device's, and what it means (a stop, a key) counts when n is processed.
  */
 import { CacheManager } from './cache/cache-manager.ts';
 import type { CacheEvent } from './cache/events.ts';
@@ -13,7 +16,7 @@ import type { HostMemory } from './host-memory.ts';
 import { OffloadConnector } from './offload/connector.ts';
 import { RankedWorker } from './ranked-worker.ts';
 import type { ScheduledRequest, SchedulerOutput } from './schedule/connector-interface.ts';
-import type { FinishedRequest, Request } from './schedule/request.ts';
+import { createRequest, seenTokens, type FinishedRequest, type Request } from './schedule/request.ts';
 import { Scheduler } from './schedule/scheduler.ts';
 import type { StepRecord } from './schedule/step-log.ts';
 import type { ForwardRequest, StepOutcome, StepPlan, WitnessReport, Worker } from './schedule/step-plan.ts';
@@ -28,6 +31,8 @@ export interface RequestInput {
   readonly tokens: ArrayLike<number>;
   /** Tokens to produce; the request is finished after that many. At least one. */
   readonly maxOutputTokens?: number;
+  /** Sampling one of these ends the request; it is its last output token. Default: none. */
+  readonly stopTokens?: ArrayLike<number>;
   /** Only requests with the same salt share pages. Default: none. */
   readonly salt?: string;
   /** Name of the adapter (LoRA) that the request is computed with: other adapters' pages are no use to it. */
@@ -55,9 +60,24 @@ export interface EngineOptions<W extends Worker = Worker> {
   readonly host: HostMemory | null;
   /** With `config.cache.contextParallel` ranks: those from 1 on. `worker` and `host` are rank 0. */
   readonly otherRanks?: readonly Rank<W>[];
-  /** The token after `request`'s last one. Default: a fixed mix of what is there, the same on every run. */
-  readonly nextToken?: (request: Request) => number;
+  /**
+   * The token after `request`'s last one. Default: a fixed mix of what is there, the same on every run. With two steps in
+   * flight it is asked before the step that computes the last token comes back.
+   */
+  readonly nextToken?: (request: Request) => number | Promise<number>;
   readonly onCacheEvent?: (event: CacheEvent) => void;
+}
+
+/** A step that is dispatched and not processed. */
+interface StepInFlight {
+  readonly output: SchedulerOutput;
+  readonly plan: StepPlan;
+  readonly outcome: Promise<StepOutcome>;
+  /** Requests whose last token it computes, so that there is a next one. */
+  readonly sampling: readonly Request[];
+  /** Whether that one has been asked for, and where it could not be given. */
+  isSampled: boolean;
+  readonly failures: Map<Request, unknown>;
 }
 
 /** Steps in a row that may pass with requests waiting and nothing happening before the engine calls it a fault. */
@@ -72,12 +92,14 @@ export class Engine<W extends Worker = Worker> {
   private allRanks: readonly Rank<W>[];
   /** Carries out each step on every rank. */
   private executor: Worker;
-  private readonly nextToken: (request: Request) => number;
+  private readonly nextToken: (request: Request) => number | Promise<number>;
   private readonly hasher: PrefixHasher;
   private readonly live = new Map<RequestId, Request>();
   private readonly aborts = new Set<RequestId>();
   /** Finished in a step that rejected: the next report brings them. */
   private readonly unreported: FinishedRequest[] = [];
+  /** The oldest first. */
+  private readonly inFlight: StepInFlight[] = [];
   private readonly run = new RunStatistics();
   private stepCount = 0;
   private addedCount = 0;
@@ -117,6 +139,11 @@ export class Engine<W extends Worker = Worker> {
     return this.stepCount;
   }
 
+  /** Steps dispatched and not processed. */
+  get stepsInFlight(): number {
+    return this.inFlight.length;
+  }
+
   /** Requests that are not finished. */
   get requestCount(): number {
     return this.live.size;
@@ -124,12 +151,14 @@ export class Engine<W extends Worker = Worker> {
 
   /** True while a step would do something: requests, stores on their way, or acknowledgements to come. */
   get hasWork(): boolean {
-    return this.live.size > 0 || this.connector.hasPendingWork || this.executor.busy;
+    const isWaiting = this.inFlight.length > 0 || this.connector.hasPendingWork || this.executor.busy;
+    return this.live.size > 0 || isWaiting;
   }
 
   /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
   add(input: RequestInput): void {
-    const { id, tokens, maxOutputTokens = 1, salt, adapter, media, priority = 0 } = input;
+    const { id, tokens, maxOutputTokens = 1, stopTokens = [], priority = 0 } = input;
+    const { salt, adapter, media } = input;
     if (typeof id !== 'string' || id === '') {
       throw new ConfigError(`a request's id is ${JSON.stringify(id)}; give it a string that is not empty`);
     }
@@ -149,8 +178,14 @@ export class Engine<W extends Worker = Worker> {
     if (!Number.isFinite(priority)) {
       throw new ConfigError(`request ${id}: priority is ${priority}; use a number`);
     }
+    const wrong = Array.from(stopTokens).find((token) => !isToken(token));
+    if (wrong !== undefined) {
+      throw new ConfigError(
+        `request ${id}: stop token ${wrong} is no token id; use integers from 0 to 2^32 - 1`,
+      );
+    }
     requireIdentity(id, input);
-    const request: Request = {
+    const request = createRequest({
       id: requestId(id),
       sequence: new TokenSequence({
         tokens,
@@ -160,16 +195,10 @@ export class Engine<W extends Worker = Worker> {
       }),
       promptTokens: tokens.length,
       maxOutputTokens,
+      stopTokens: new Set(Array.from(stopTokens)),
       priority,
       arrival: this.addedCount,
-      status: 'waiting',
-      computedTokens: 0,
-      foundTokens: 0,
-      sharedPrefixTokens: 0,
-      finishReason: null,
-      preemptions: 0,
-      hitTokens: null,
-    };
+    });
     this.scheduler.add(request);
     this.live.set(request.id, request);
     this.addedCount += 1;
@@ -181,7 +210,7 @@ export class Engine<W extends Worker = Worker> {
   }
 
   /**
-   * Runs one step. Rejects with `DeviceError` when the device is lost; statistics stay readable then.
+   * Runs one step, or brings back the oldest of two in flight. Rejects with `DeviceError` when the device is lost; statistics stay readable then.
    * Not reentrant: await one step before the next.
    */
   async step(): Promise<StepReport> {
@@ -229,6 +258,13 @@ export class Engine<W extends Worker = Worker> {
       throw new InvariantError('recover() was called while a step was running; await it first');
     const ranks = workers.map((worker, rank) => ({ worker, host: this.allRanks[rank]?.host ?? null }));
     const executor = executorOf(ranks, this.config);
+    this.stepping = true;
+    try {
+      // What steps in flight bring is void, but they must not come back later.
+      while (this.inFlight.length > 0) await this.bringBack().catch(() => undefined);
+    } finally {
+      this.stepping = false;
+    }
     const old = this.executor;
     this.allRanks = ranks;
     this.executor = executor;
@@ -265,6 +301,27 @@ export class Engine<W extends Worker = Worker> {
     const finished = this.unreported.splice(0);
     for (const id of this.aborts) this.conclude(this.scheduler.abort(id), finished);
     this.aborts.clear();
+    const { stepsInFlight } = this.config.schedule;
+    while (this.inFlight.length === 0 || (this.inFlight.length < stepsInFlight && this.live.size > 0)) {
+      for (const step of this.inFlight) await this.sample(step);
+      this.dispatch();
+    }
+    const { step, outcome } = await this.bringBack();
+    const { output, plan } = step;
+    this.run.record(output, plan, outcome);
+    const loads = this.connector.updateFromAcknowledgements(outcome.acknowledgements);
+    for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, finished);
+    await this.sample(step);
+    this.deliver(step, finished);
+    if (step.failures.size > 0) {
+      this.unreported.push(...finished);
+      throw [...step.failures.values()][0];
+    }
+    this.watchProgress(output, outcome, finished);
+    return { plan, outcome, finished };
+  }
+
+  private dispatch(): void {
     const output = this.scheduler.schedule(this.stepCount);
     this.stepCount += 1;
     const meta = this.connector.buildConnectorMeta(output);
@@ -275,13 +332,68 @@ export class Engine<W extends Worker = Worker> {
       copies: output.copies.copies,
       forward: output.scheduled.map((scheduled) => this.forwardOf(scheduled)),
     };
-    const outcome = await this.executor.execute(plan).finally(() => {
-      this.cache.releasePageCopies(output.copies);
-    });
-    this.run.record(output, plan, outcome);
-    this.update(output, outcome, finished);
-    this.watchProgress(output, outcome, finished);
-    return { plan, outcome, finished };
+    const outcome = this.executor.execute(plan);
+    // Whoever asks for the step's outcome hears of it; another step's may be asked for first.
+    outcome.catch(() => undefined);
+    const sampling = output.scheduled
+      .map(({ request }) => request)
+      .filter(({ computedTokens, sequence }) => computedTokens === sequence.length);
+    this.inFlight.push({ output, plan, outcome, sampling, isSampled: false, failures: new Map() });
+  }
+
+  /** Waits for the oldest step in flight. Its pages and copies are nobody's from here on, however it ended. */
+  private async bringBack(): Promise<{ step: StepInFlight; outcome: StepOutcome }> {
+    const [step] = this.inFlight;
+    try {
+      return { step, outcome: await step.outcome };
+    } catch (error) {
+      // Tokens that later plans have already are not sampled again.
+      if (step.isSampled) this.deliver(step, this.unreported);
+      throw error;
+    } finally {
+      this.inFlight.shift();
+      this.cache.releasePageCopies(step.output.copies);
+      this.scheduler.retire(step.output);
+    }
+  }
+
+  /** Asks for the tokens that a step samples. One request without a next token leaves the others as they are. */
+  private async sample(step: StepInFlight): Promise<void> {
+    if (step.isSampled) return;
+    step.isSampled = true;
+    for (const request of step.sampling) {
+      if (request.status === 'finished') continue;
+      try {
+        const token = this.nextToken(request);
+        request.sequence.append(typeof token === 'number' ? token : await token);
+        request.unseenTokens += 1;
+      } catch (error) {
+        step.failures.set(request, error);
+      }
+    }
+  }
+
+  /** Takes note of the tokens that a step sampled. */
+  private deliver({ sampling, failures }: StepInFlight, finished: FinishedRequest[]): void {
+    for (const request of sampling) {
+      // Aborted, or ended by the step before: nobody is told of what came after.
+      if (request.status === 'finished') continue;
+      if (failures.has(request)) {
+        this.scheduler.finish(request, 'aborted');
+        this.conclude(request, finished);
+        continue;
+      }
+      request.unseenTokens -= 1;
+      const seen = seenTokens(request);
+      const isStop =
+        request.stopTokens.size > 0 && request.stopTokens.has(request.sequence.tokens(seen)[seen - 1]);
+      if (isStop || seen - request.promptTokens >= request.maxOutputTokens) {
+        this.scheduler.finish(request, isStop ? 'stop' : 'length');
+        this.conclude(request, finished);
+      } else if (request.stepsInFlight > 0) {
+        this.scheduler.publishSeen(request);
+      }
+    }
   }
 
   private forwardOf({
@@ -292,40 +404,17 @@ export class Engine<W extends Worker = Worker> {
   }: ScheduledRequest): ForwardRequest {
     const { sequence } = request;
     const end = computedBefore + scheduledTokens;
+    // A worker may begin this step after the next one was planned.
+    const isEarly = this.inFlight.length > 0;
     return {
       requestId: request.id,
       start: computedBefore,
       end,
       computedFrom: request.foundTokens,
-      tables: holdings.tables,
+      tables: isEarly ? holdings.tables.map((table) => table.slice()) : holdings.tables,
       tokens: sequence.tokens(end),
       unitSeeds: sequence.pageSeeds(Math.floor(end / sequence.unitTokens) + 1),
     };
-  }
-
-  private update(output: SchedulerOutput, outcome: StepOutcome, finished: FinishedRequest[]): void {
-    const loads = this.connector.updateFromAcknowledgements(outcome.acknowledgements);
-    for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, finished);
-    const failures: unknown[] = [];
-    for (const { request } of output.scheduled) {
-      const { sequence } = request;
-      if (request.computedTokens < sequence.length) continue; // a chunk of a longer prompt: nothing is sampled yet
-      try {
-        sequence.append(this.nextToken(request));
-      } catch (error) {
-        // One request without a next token is no reason to leave the others half done.
-        failures.push(error);
-        this.scheduler.finish(request, 'aborted');
-        this.conclude(request, finished);
-        continue;
-      }
-      if (sequence.length - request.promptTokens < request.maxOutputTokens) continue;
-      this.scheduler.finish(request, 'length');
-      this.conclude(request, finished);
-    }
-    if (failures.length === 0) return;
-    this.unreported.push(...finished);
-    throw failures[0];
   }
 
   private conclude(request: Request | null, finished: FinishedRequest[]): void {
@@ -337,7 +426,7 @@ export class Engine<W extends Worker = Worker> {
       id: request.id,
       reason: request.finishReason ?? 'aborted',
       promptTokens: request.promptTokens,
-      outputTokens: request.sequence.length - request.promptTokens,
+      outputTokens: seenTokens(request) - request.promptTokens,
       hitTokens: request.hitTokens ?? { device: 0, host: 0 },
       preemptions: request.preemptions,
     };
@@ -366,6 +455,10 @@ export class Engine<W extends Worker = Worker> {
         'this is a fault of the scheduler',
     );
   }
+}
+
+function isToken(token: number): boolean {
+  return Number.isInteger(token) && token >= 0 && token < 2 ** 32;
 }
 
 function executorOf<W extends Worker>(ranks: readonly Rank<W>[], { cache }: EngineConfig): Worker {

@@ -24,6 +24,8 @@ export interface AllocateOptions {
   readonly reservedPages?: number;
   /** Tokens among the computed ones whose steps are dispatched and not processed: they may still read any page. */
   readonly inFlightTokens?: number;
+  /** Full pages are published up to here at most: what later tokens are is not known yet. Default: the sequence. */
+  readonly seenTokens?: number;
   /** Keep the configured watermark free as well: for a waiting request that joins running ones. */
   readonly useWatermark?: boolean;
   /**
@@ -44,6 +46,7 @@ export function requireAmounts(request: CacheRequest, options: AllocateOptions, 
   requireCount('tokensMax', options.tokensMax ?? 0, id);
   requireCount('reservedPages', options.reservedPages ?? 0, id);
   requireCount('inFlightTokens', options.inFlightTokens ?? 0, id);
+  requireCount('seenTokens', options.seenTokens ?? 0, id);
   if (newTokens === 0 && externalTokens === 0) {
     throw new ConfigError(
       `request ${id}: neither new nor external tokens; allocate only for a step with work`,

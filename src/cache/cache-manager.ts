@@ -82,6 +82,12 @@ export interface BoundaryState {
   readonly tokens: number;
 }
 
+/** What steps compute for one request before the first of them is processed, the step being planned included. */
+export interface InFlight {
+  readonly tokens: number;
+  readonly steps: number;
+}
+
 /** By group, in the order of the layout. */
 export type PagesByGroup = readonly (readonly PageId[])[];
 
@@ -171,31 +177,32 @@ export class CacheManager {
     return pages;
   }
 
-  /** The same, at any one time, for a request of which so many tokens are computed in a step: windows move on. */
-  pagesNeededAtOnce(tokens: number, inFlightTokens: number): number {
+  /** The same, at any one time, for a request of which so much is in flight: windows move on. */
+  pagesNeededAtOnce(tokens: number, inFlight: InFlight): number {
     let pages = 0;
-    for (const group of this.#groups) pages += group.pagesNeeded(tokens, inFlightTokens);
+    for (const group of this.#groups) pages += group.pagesNeeded(tokens, inFlight.tokens, inFlight.steps);
     return pages;
   }
 
   /** Pages by which such a request grows from one length to another. Windows let go of as many as they take. */
-  pagesOfGrowth(from: number, to: number, inFlightTokens: number): number {
+  pagesOfGrowth(from: number, to: number, inFlight: InFlight): number {
     let pages = 0;
     for (const group of this.#groups) {
-      pages += Math.max(0, group.pagesNeeded(to, inFlightTokens) - group.pagesNeeded(from));
+      const needed = group.pagesNeeded(to, inFlight.tokens, inFlight.steps);
+      pages += Math.max(0, needed - group.pagesNeeded(from));
     }
     return pages;
   }
 
   /** Pages that a request's tables lack for its first `tokens` tokens, at any one time. */
-  pagesMissing(id: RequestId, tokens: number, inFlightTokens: number): number {
+  pagesMissing(id: RequestId, tokens: number, inFlight: InFlight): number {
     let pages = 0;
     for (const group of this.#groups) {
       const { kind } = group.layout;
       const table = group.pageTable(id);
       const isDense = kind === 'full-attention' || kind === 'compressed';
       const held = isDense ? table.length : table.filter((page) => page !== NULL_PAGE).length;
-      pages += Math.max(0, group.pagesNeeded(tokens, inFlightTokens) - held);
+      pages += Math.max(0, group.pagesNeeded(tokens, inFlight.tokens, inFlight.steps) - held);
     }
     return pages;
   }
@@ -255,8 +262,8 @@ export class CacheManager {
     for (const [i, group] of this.#groups.entries()) group.extend(request, amounts, added[i]);
     this.#preserveTails(request, amounts, options.reservedPages ?? 0);
     // Drafts lie beyond the sequence's end and are not published: they may still be rejected.
-    const { publish = true } = options;
-    if (publish) this.publish(request, Math.min(amounts.main, request.sequence.length));
+    const { publish = true, seenTokens = request.sequence.length } = options;
+    if (publish) this.publish(request, Math.min(amounts.main, seenTokens));
     return added;
   }
 

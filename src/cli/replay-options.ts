@@ -23,6 +23,7 @@ export interface ReplayCliOptions {
   readonly witness: boolean;
   readonly worker: 'webgpu' | 'simulated';
   readonly concurrency: number;
+  readonly stepsInFlight: 1 | 2;
   readonly outputTokens: number | 'trace';
   readonly limit: number;
   readonly skipBadLines?: boolean;
@@ -120,6 +121,11 @@ export function addReplayOptions(command: Command): Command {
       ).default('webgpu'),
       valued('--concurrency <n>', 'requests under way at once', count({ min: 1, max: 2 ** 16 })).default(1),
       valued(
+        '--steps-in-flight <n>',
+        '2: a step is planned while the one before it runs',
+        count({ min: 1, max: 2 }),
+      ).default(1),
+      valued(
         '--output-tokens <n>',
         'tokens to produce a request, or trace for what it recorded',
         countOr({ min: 1 }, ['trace']),
@@ -199,7 +205,11 @@ export function engineConfigOf(
       tokensPerPage: trace.tokensPerPage,
       zeroing: options.zeroing,
     },
-    schedule: { maxTokensPerStep: TOKENS_PER_STEP, maxRunning: options.concurrency },
+    schedule: {
+      maxTokensPerStep: TOKENS_PER_STEP,
+      maxRunning: options.concurrency,
+      stepsInFlight: options.stepsInFlight,
+    },
     offload: {
       slots,
       policy: options.policy?.[0] === 'arc' ? 'arc-tier' : 'lru',

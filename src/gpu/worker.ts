@@ -60,8 +60,9 @@ export class WebGpuWorker implements Worker {
   readonly strategies: Strategies;
   private readonly options: WebGpuWorkerOptions;
   private readonly parts: WorkerParts;
-  /** Poll phases run one after the other, also when steps overlap. */
-  private polls: Promise<unknown> = Promise.resolve();
+  /** Settled, and never rejected, when every step that was given so far has come back. */
+  private idle: Promise<unknown> = Promise.resolve();
+  private stepsUnderWay = 0;
   /** A refusal by the device, as soon as it is known. */
   private refusal: string | null = null;
   /** Settled once it is known of every step so far whether the device took it. */
@@ -115,21 +116,31 @@ export class WebGpuWorker implements Worker {
    */
   async execute(plan: StepPlan): Promise<StepOutcome> {
     this.checkOpen();
-    const { watch, layout } = this.parts;
     checkPlan(plan, {
       pages: this.options.cache.pages,
-      groups: layout.groups.length,
+      groups: this.parts.layout.groups.length,
       slots: this.options.host?.slots ?? 0,
     });
+    const outcome =
+      this.stepsUnderWay === 0 ? this.carryOut(plan) : this.idle.then(() => this.carryOut(plan));
+    this.stepsUnderWay += 1;
+    const end = () => {
+      this.stepsUnderWay -= 1;
+    };
+    this.idle = outcome.then(end, end);
+    return outcome;
+  }
+
+  /** One step, from its submission to its end. */
+  private async carryOut(plan: StepPlan): Promise<StepOutcome> {
+    if (this.refusal !== null) throw new DeviceError(this.refusal);
+    const { watch } = this.parts;
     // Transfers that the loss cut short are reported once, with this step's own; from then on steps are refused.
     if (watch.lost !== null) {
       if (!this.busy) watch.check();
       return this.failedOutcome(plan);
     }
-    const submission = this.submit(plan);
-    const poll = this.polls.then(() => this.poll(plan, submission));
-    this.polls = poll.catch(() => undefined);
-    return poll;
+    return this.poll(plan, this.submit(plan));
   }
 
   async readPage(page: PageId): Promise<Uint8Array<ArrayBuffer>> {
@@ -187,7 +198,7 @@ export class WebGpuWorker implements Worker {
 
   private async finish(): Promise<void> {
     const { ledger, stores, witness, watch } = this.parts;
-    await this.polls;
+    await this.idle;
     await stores?.settle();
     await witness?.settle();
     await watch.guard(this.device.queue.onSubmittedWorkDone()).catch(() => undefined);

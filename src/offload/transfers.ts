@@ -1,7 +1,7 @@
 /** Makes transfer jobs, and carries what they change into the host tier when they end. */
 import { InvariantError, invariant } from '../errors.ts';
 import type { Holdings } from '../schedule/connector-interface.ts';
-import type { Request } from '../schedule/request.ts';
+import { seenTokens, type Request } from '../schedule/request.ts';
 import {
   NULL_PAGE,
   slotId,
@@ -144,7 +144,7 @@ export class Transfers {
       request,
       holdings,
       cursors: state.cursors,
-      computedTokens: Math.min(computedTokens, request.sequence.length, this.#options.tokensMax(request)),
+      computedTokens: Math.min(computedTokens, seenTokens(request), this.#options.tokensMax(request)),
     };
     const jobs: TransferJob[] = [];
     for (const offer of stateOffers(source, this.#options)) this.#offer(state, offer, jobs);

@@ -8,7 +8,8 @@ import type { RequestId } from '../units.ts';
  */
 export type RequestStatus = 'waiting' | 'parked' | 'loaded' | 'running' | 'preempted' | 'finished';
 
-export type FinishReason = 'length' | 'stopped' | 'aborted' | 'refused';
+/** `length`: it has all tokens that it asked for. `stop`: it sampled one of its stop tokens, which is the last one. */
+export type FinishReason = 'length' | 'stop' | 'aborted';
 
 export interface Request {
   readonly id: RequestId;
@@ -16,6 +17,8 @@ export interface Request {
   readonly sequence: TokenSequence;
   readonly promptTokens: number;
   readonly maxOutputTokens: number;
+  /** Tokens that end it when they are sampled. */
+  readonly stopTokens: ReadonlySet<number>;
   /** Less is more urgent. Only under the policy `priority`. */
   readonly priority: number;
   /** Requests that were added before it: the order of those that are equally urgent. */
@@ -23,6 +26,14 @@ export interface Request {
   status: RequestStatus;
   /** Tokens whose rows are in pages, or will be once the steps dispatched so far have run. */
   computedTokens: number;
+  /** Steps that it takes part in and that are dispatched and not processed, and the tokens that they compute. */
+  stepsInFlight: number;
+  inFlightTokens: number;
+  /**
+   * Tokens at the end of the sequence that steps in flight sample. The device has them; the scheduler may not act on
+   * what they are before their step is processed.
+   */
+  unseenTokens: number;
   /** Tokens that it did not compute itself since it was last admitted: found on the device, or loaded. */
   foundTokens: number;
   /** What its prompt shares with others beyond what could be found: states that end there are worth keeping. */
@@ -31,6 +42,33 @@ export interface Request {
   preemptions: number;
   /** Tokens found on the device and in the host tier at admission; the first admission counts, later ones do not. */
   hitTokens: { device: number; host: number } | null;
+}
+
+/** What a request is from the start. */
+export type NewRequest = Pick<
+  Request,
+  'id' | 'sequence' | 'promptTokens' | 'maxOutputTokens' | 'stopTokens' | 'priority' | 'arrival'
+>;
+
+export function createRequest(what: NewRequest): Request {
+  return {
+    ...what,
+    status: 'waiting',
+    computedTokens: 0,
+    stepsInFlight: 0,
+    inFlightTokens: 0,
+    unseenTokens: 0,
+    foundTokens: 0,
+    sharedPrefixTokens: 0,
+    finishReason: null,
+    preemptions: 0,
+    hitTokens: null,
+  };
+}
+
+/** Tokens of a request that the scheduler knows: the prompt, and what processed steps sampled. */
+export function seenTokens({ sequence, unseenTokens }: Request): number {
+  return sequence.length - unseenTokens;
 }
 
 /** A request that is over. */

@@ -2,11 +2,20 @@
  * Which request runs in a step, and on which pages: running requests before waiting ones, long prompts in chunks of what
  * the token budget leaves, the first to come or the most urgent first. Synchronous: it decides, the worker does.
  *
+ * With two steps in flight, a request that ends or gives way may still be written by a step that has not come back. It
+ * gives its pages back when that one is processed, and nobody waits for them longer than that.
+ *
  * Why it cannot wedge: running requests never wait for parked ones; a request is admitted, with or without a load,
  * only when its whole prompt fits beside what earlier admissions still need; requests whose load has ended go before
  * new ones; and when nothing runs, the youngest of them gives its pages back.
  */
-import { NO_HIT, type CacheManager, type PagesByGroup, type PrefixHit } from '../cache/cache-manager.ts';
+import {
+  NO_HIT,
+  type CacheManager,
+  type InFlight,
+  type PagesByGroup,
+  type PrefixHit,
+} from '../cache/cache-manager.ts';
 import type { ScheduleConfig } from '../config.ts';
 import { ConfigError, invariant } from '../errors.ts';
 import { NULL_PAGE, type PageId, type RequestId } from '../units.ts';
@@ -19,7 +28,7 @@ import type {
   SchedulerOutput,
 } from './connector-interface.ts';
 import { isBefore, RequestQueues } from './queues.ts';
-import type { FinishReason, Request } from './request.ts';
+import { seenTokens, type FinishReason, type Request } from './request.ts';
 
 export interface SchedulerOptions {
   readonly config: ScheduleConfig;
@@ -41,9 +50,14 @@ export class Scheduler {
   private readonly loads = new Map<RequestId, Load>();
   /** Requests whose pages the connector has been told of since they were admitted. */
   private readonly announced = new Set<RequestId>();
+  /** Ended or preempted, with pages that steps in flight still use. */
+  private readonly leaving = new Map<RequestId, Request>();
+  private readonly inFlightMax: InFlight;
 
   constructor(options: SchedulerOptions) {
     this.config = options.config;
+    const { maxTokensPerStep, stepsInFlight } = options.config;
+    this.inFlightMax = { tokens: maxTokensPerStep * stepsInFlight, steps: stepsInFlight };
     this.cache = options.cache;
     this.connector = options.connector;
   }
@@ -54,7 +68,7 @@ export class Scheduler {
    */
   add(request: Request): void {
     const slots = request.promptTokens + Math.max(request.maxOutputTokens - 1, 0);
-    const needed = this.cache.pagesNeededAtOnce(slots, this.config.maxTokensPerStep);
+    const needed = this.cache.pagesNeededAtOnce(slots, this.inFlightMax);
     if (needed > this.cache.pageCountMax) {
       throw new ConfigError(
         `request ${request.id} can never fit: ${request.promptTokens} prompt and ${request.maxOutputTokens} output tokens ` +
@@ -69,11 +83,15 @@ export class Scheduler {
     const pass = new Pass(this.config.maxTokensPerStep);
     this.cache.beginStep();
     this.scheduleRunning(pass);
-    if (pass.preempted.length === 0) {
+    if (pass.preempted.length === 0 && !pass.isShort) {
       const room = this.startLoaded(pass);
       if (room) this.admitWaiting(pass);
     }
-    for (const { request, scheduledTokens } of pass.scheduled) request.computedTokens += scheduledTokens;
+    for (const { request, scheduledTokens } of pass.scheduled) {
+      request.computedTokens += scheduledTokens;
+      request.inFlightTokens += scheduledTokens;
+      request.stepsInFlight += 1;
+    }
     return {
       step,
       scheduled: pass.scheduled,
@@ -81,6 +99,19 @@ export class Scheduler {
       newPageIdsToZero: this.cache.takeNewPageIdsToZero(),
       copies: this.cache.takePageCopies(),
     };
+  }
+
+  /** A scheduled step has come back, or never will. Requests that waited for it with their pages give them back. */
+  retire({ scheduled }: SchedulerOutput): void {
+    for (const { request, scheduledTokens } of scheduled) {
+      request.inFlightTokens -= scheduledTokens;
+      request.stepsInFlight -= 1;
+      if (request.stepsInFlight > 0 || this.leaving.get(request.id) !== request) continue;
+      this.leaving.delete(request.id);
+      // Its keys were withdrawn when it was aborted; now the rows are there.
+      if (request.finishReason === 'aborted') this.publishSeen(request);
+      this.release(request);
+    }
   }
 
   /**
@@ -127,6 +158,10 @@ export class Scheduler {
   /** Every request that holds pages gives them back, for when their bytes are lost. No load may be in flight. */
   requeueAll(): void {
     const { running, loaded, parked } = this.queues;
+    invariant(
+      this.leaving.size === 0,
+      `${this.leaving.size} requests wait for steps in flight; retire those first`,
+    );
     invariant(parked.size === 0, `${parked.size} requests wait for loads; end those first`);
     // From the last to start to the first, so that the first is the first in the queue as well.
     for (const request of [...running, ...loaded].reverse()) {
@@ -138,13 +173,26 @@ export class Scheduler {
     }
   }
 
-  /** Ends a request: its pages go back at once, tails first; stores that still read them are the connector's. */
+  /**
+   * Ends a request. Its pages go back at once, tails first, or with the last of its steps in flight; stores that still
+   * read them are the connector's.
+   */
   finish(request: Request, reason: FinishReason): void {
     this.queues.remove(request);
     request.status = 'finished';
     request.finishReason = reason;
-    this.connector?.requestFinished(request, this.holdingsOf(request));
-    this.release(request);
+    // Nobody builds on rows that were never seen to be there.
+    if (reason === 'aborted' && request.stepsInFlight > 0) {
+      this.cache.withdraw(request, request.computedTokens - request.inFlightTokens);
+    }
+    this.leave(request);
+  }
+
+  /** What came in of a request that runs may be found by others. */
+  publishSeen(request: Request): void {
+    if (this.cache.holds(request.id)) {
+      this.cache.publish(request, Math.min(request.computedTokens, seenTokens(request)));
+    }
   }
 
   /** Aborts a request. A parked one keeps its pages until its load reports, so that nobody is written over. */
@@ -167,9 +215,16 @@ export class Scheduler {
     // Preemption shortens the list, so it is walked by index.
     for (let i = 0; i < running.length && pass.budget > 0; i += 1) {
       const request = running[i];
+      // A step in flight samples its last token.
+      if (request.sequence.length - request.promptTokens >= request.maxOutputTokens) continue;
       const newTokens = this.chunkOf(request, request.computedTokens, request.sharedPrefixTokens, pass);
       if (newTokens <= 0) continue;
       while (!this.extend(request, newTokens, pass)) {
+        if (this.leaving.size > 0) {
+          // Pages are about to come back: nobody gives way for want of them.
+          pass.isShort = true;
+          break;
+        }
         const victim = this.victim();
         if (running.indexOf(victim) < i) i -= 1;
         running.splice(running.indexOf(victim), 1);
@@ -200,7 +255,7 @@ export class Scheduler {
         i += 1;
       }
     }
-    while (loaded.length > 0 && running.length === 0 && this.queues.parked.size === 0) {
+    while (loaded.length > 0 && running.length + this.queues.parked.size + this.leaving.size === 0) {
       // Nothing that runs or loads will ever give pages back: the youngest one does.
       this.preempt(loaded.pop()!, pass);
     }
@@ -212,7 +267,7 @@ export class Scheduler {
     for (let i = 0; i < waiting.length;) {
       if (pass.budget === 0 || running.length >= this.config.maxRunning) return;
       const request = waiting[i];
-      const found = this.find(request);
+      const found = this.leaving.has(request.id) ? 'ask again' : this.find(request);
       if (found === 'ask again') {
         i += 1;
         continue;
@@ -270,7 +325,8 @@ export class Scheduler {
   private start(request: Request, found: PrefixHit, pass: Pass): boolean {
     if (this.startWith(request, found, pass)) return true;
     const { running, loaded, parked } = this.queues;
-    const isAlone = running.length + loaded.length + parked.size + pass.scheduled.length === 0;
+    const others = running.length + loaded.length + parked.size + this.leaving.size;
+    const isAlone = others + pass.scheduled.length === 0;
     // A hit that ends inside a page takes one page more than none, which a pool may never have.
     return isAlone && found.tokens > 0 && this.startWith(request, NO_HIT, pass);
   }
@@ -301,8 +357,13 @@ export class Scheduler {
 
   /** Gives a request that holds pages those for its next tokens. False when the pool is too short of them. */
   private extend(request: Request, newTokens: number, pass: Pass): boolean {
-    const { computedTokens } = request;
-    const added = this.cache.allocate(request, { computedTokens, newTokens });
+    const { computedTokens, inFlightTokens } = request;
+    const added = this.cache.allocate(request, {
+      computedTokens,
+      newTokens,
+      inFlightTokens,
+      seenTokens: seenTokens(request),
+    });
     if (!added) return false;
     this.record(request, newTokens, added, pass);
     return true;
@@ -355,18 +416,26 @@ export class Scheduler {
 
   private preempt(request: Request, pass: Pass): void {
     pass.cancel(request, this.cache);
-    this.release(request);
     request.status = 'preempted';
     request.preemptions += 1;
+    this.leave(request);
     this.queues.enqueueAgain(request, this.config.policy);
     pass.preempted.push(request);
   }
 
-  /** Gives back all that a request holds. */
-  private release(request: Request): void {
+  /** Gives back all that a request holds, once no step in flight uses it. */
+  leave(request: Request): void {
+    if (request.stepsInFlight > 0) this.leaving.set(request.id, request);
+    // One that never started, with the name of one that is leaving, holds nothing.
+    else if (!this.leaving.has(request.id)) this.release(request);
+  }
+
+  /** Gives it back now: for `leave`, which knows when. */
+  release(request: Request): void {
+    if (request.status === 'finished') this.connector?.requestFinished(request, this.holdingsOf(request));
+    else request.computedTokens = 0;
     this.cache.free(request);
     this.announced.delete(request.id);
-    if (request.status !== 'finished') request.computedTokens = 0;
   }
 
   /** Pages that admitted requests still need for their prompts. */
@@ -376,13 +445,13 @@ export class Scheduler {
     for (const request of parked.values()) pages += this.pagesBeyond(request, request.computedTokens);
     for (const request of loaded) pages += this.pagesBeyond(request, request.computedTokens);
     for (const { id, sequence } of running) {
-      pages += this.cache.pagesMissing(id, sequence.length, this.config.maxTokensPerStep);
+      pages += this.cache.pagesMissing(id, sequence.length, this.inFlightMax);
     }
     return pages;
   }
 
   private pagesBeyond(request: Request, tokens: number): number {
-    return this.cache.pagesOfGrowth(tokens, request.sequence.length, this.config.maxTokensPerStep);
+    return this.cache.pagesOfGrowth(tokens, request.sequence.length, this.inFlightMax);
   }
 
   /** Once a request: work done again after a preemption is no new hit. */
@@ -406,7 +475,12 @@ export class Scheduler {
       invariant(this.queues.parked.has(id), `request ${id} loads but is not parked`);
     invariant(this.loads.size === this.queues.parked.size, 'a parked request has no load');
     for (const request of this.queues.waiting) {
-      invariant(!this.cache.holds(request.id), `waiting request ${request.id} holds pages`);
+      const isLeaving = this.leaving.has(request.id);
+      invariant(isLeaving || !this.cache.holds(request.id), `waiting request ${request.id} holds pages`);
+    }
+    for (const [id, { stepsInFlight, status }] of this.leaving) {
+      invariant(stepsInFlight > 0, `request ${id} waits for a step in flight, and there is none`);
+      invariant(status === 'finished' || status === 'preempted', `request ${id} is ${status} and leaving`);
     }
   }
 }
@@ -416,6 +490,8 @@ class Pass {
   budget: number;
   readonly scheduled: ScheduledRequest[] = [];
   readonly preempted: Request[] = [];
+  /** Whether a request has to wait for pages that others are about to give back. */
+  isShort = false;
 
   constructor(budget: number) {
     this.budget = budget;

@@ -50,7 +50,8 @@ export interface ForwardRequest {
   readonly computedFrom: number;
   /**
    * Page tables by group, with null pages where nothing is kept. Page i of a paged group holds tokens
-   * i * tokensPerPage and following. At least as long as `end` needs. The live tables.
+   * i * tokensPerPage and following. At least as long as `end` needs. The live tables,
+   * unless another step is in flight.
    */
   readonly tables: readonly (readonly PageId[])[];
   /** Token ids 0 to `end`. A view: copy it to keep it beyond the step. */
@@ -112,7 +113,10 @@ export interface WitnessReport {
 /** Carries out step plans. One worker owns one set of page buffers and the rings that serve it. */
 export interface Worker {
   readonly kind: 'webgpu' | 'simulated';
-  /** Works one plan off. Everything up to the poll phase happens before the first await. */
+  /**
+   * Works one plan off. Everything up to the poll phase happens before the first await, unless the plan before it has not
+   * come back: then it begins when that one does, since where a store finds room depends on what was acknowledged.
+   */
   execute(plan: StepPlan): Promise<StepOutcome>;
   /** True while a store is queued or a transfer is not yet acknowledged. */
   readonly busy: boolean;

@@ -145,6 +145,25 @@ export const GUARDS: readonly Guard[] = [
     },
   },
   {
+    name: 'steps-in-flight',
+    purpose: 'a request that ends or gives way keeps its pages until no step in flight writes them',
+    remove: ({ scheduler }) => {
+      scheduler.leave = (request) => {
+        scheduler.release(request);
+      };
+    },
+    worker: 'loads overtake',
+  },
+  {
+    name: 'windows-in-flight',
+    purpose: 'windows and states move on when the steps that read them have come back',
+    remove: ({ cache }) => {
+      const allocate = cache.allocate.bind(cache);
+      cache.allocate = (request, options) => allocate(request, { ...options, inFlightTokens: 0 });
+    },
+    worker: 'loads overtake',
+  },
+  {
     name: 'drained-reset',
     purpose: 'the host tier is not forgotten while transfers still fill its slots',
     remove: (engine) => {

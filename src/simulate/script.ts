@@ -16,6 +16,7 @@ export type Command = { readonly step: number } & (
       readonly id: string;
       readonly tokens: readonly number[];
       readonly outputTokens: number;
+      readonly stopTokens: readonly number[];
       readonly priority: number;
     }
   | { readonly type: 'abort'; readonly id: string }
@@ -32,6 +33,10 @@ export interface Script {
   readonly failures: number;
 }
 
+/** What `Command.stopTokens` has, and the number of tokens that are ever sampled. */
+export const STOP = 3;
+export const SAMPLED_TOKENS = 8;
+
 export interface ScriptOptions {
   readonly seed: number;
   readonly steps: number;
@@ -43,6 +48,9 @@ export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): 
   const cache = drawCache(random);
   // Whoever comes later is more urgent, and all want more than there is: the ones that run give way in mid-step.
   const isCrowded = random.chance(0.2);
+  // Drawn beside the rest, so that both forms of a seed are alike in everything else.
+  const beside = new Random(seed * 31 + 7);
+  const stepsInFlight = beside.chance(0.35) ? 2 : 1;
   const pageBytes = Math.max(...cache.groups.map((group) => group.pageBytes));
   const config: EngineConfigInput = {
     cache: { ...cache, zeroing: random.pick(['always', 'poison', 'auto']) },
@@ -51,6 +59,7 @@ export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): 
       maxRunning: isCrowded ? 30 : random.pick([1, 2, 5, 30]),
       policy: isCrowded ? 'priority' : random.pick(['fcfs', 'priority']),
       longPrefillTokens: isCrowded ? 2 : random.pick([null, null, 5]),
+      stepsInFlight,
     },
     offload: {
       slots: random.pick([0, 3, 8, 40, 40]),
@@ -70,7 +79,9 @@ export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): 
     seed,
     config,
     steps,
-    commands: drawCommands(random, steps, cache, isCrowded),
+    commands: drawCommands(random, steps, cache, isCrowded).map((command) =>
+      command.type === 'add' && beside.chance(0.3) ? { ...command, stopTokens: [STOP] } : command,
+    ),
     failures: random.pick([0, 0, 0, 0.15]),
   };
 }
@@ -156,6 +167,7 @@ function drawCommands(random: Random, steps: number, cache: GroupedCache, isCrow
         id: `r${arrivals}`,
         tokens: drawPrompt(random, Math.floor(isCrowded ? Math.max(3, tokensMax / 2) : tokensMax)),
         outputTokens: isCrowded ? random.between(6, 24) : random.pick([1, 1, 2, 6, 12]),
+        stopTokens: [],
         priority: isCrowded ? -arrivals : random.between(0, 2),
       });
       arrivals += 1;

@@ -4,13 +4,14 @@ import { Engine, type StepReport } from '../engine.ts';
 import { ConfigError, InvariantError } from '../errors.ts';
 import { HostMemory } from '../host-memory.ts';
 import { SimulatedWorker } from '../reference/simulated-worker.ts';
+import type { Request } from '../schedule/request.ts';
 import type { Worker } from '../schedule/step-plan.ts';
 import { TransferLog } from '../transfer-log.ts';
 import type { JobId, SlotId } from '../units.ts';
 import type { Guard } from './guards.ts';
 import { LooseWorker } from './loose-worker.ts';
 import { Random } from './random.ts';
-import type { Command, Script } from './script.ts';
+import { SAMPLED_TOKENS, type Command, type Script } from './script.ts';
 import { HostShadow } from './shadow.ts';
 
 /** Something that was as it must not be. */
@@ -61,7 +62,7 @@ class Simulation {
     const parsed = engineConfigSchema.parse(script.config);
     const fence = without?.fence ?? parsed.offload.fence;
     const config = { ...parsed, offload: { ...parsed.offload, fence } };
-    this.engine = makeEngine(script, config, without);
+    this.engine = makeEngine(script, config, without, () => this.engine.stepsInFlight > 0);
     without?.remove?.(this.engine);
     this.shadow = new HostShadow(this.engine);
     this.transfers = new TransferLog(config);
@@ -122,9 +123,9 @@ class Simulation {
     if (command.type === 'abort') this.engine.abort(command.id);
     else if (command.type === 'reset') this.engine.resetPrefixCache();
     else {
-      const { id, tokens, outputTokens, priority } = command;
+      const { id, tokens, outputTokens, stopTokens, priority } = command;
       try {
-        this.engine.add({ id, tokens, maxOutputTokens: outputTokens, priority });
+        this.engine.add({ id, tokens, maxOutputTokens: outputTokens, stopTokens, priority });
       } catch (error) {
         // A request that can never fit is refused, and nothing has changed.
         if (!(error instanceof ConfigError)) throw error;
@@ -135,7 +136,7 @@ class Simulation {
   private async check(step: number, { plan }: StepReport): Promise<void> {
     const { mismatches, pages } = await this.engine.readWitness();
     if (mismatches > this.mismatches) {
-      const where = pages.filter((found) => found.step === plan.step).map(({ page }) => page);
+      const where = pages.filter((found) => found.step >= plan.step).map(({ page }) => page);
       this.fail(
         step,
         'C-I8',
@@ -182,6 +183,15 @@ class Simulation {
   }
 }
 
+/** Few, so that some are stop tokens, and always the same after the same tokens. */
+function nextToken({ sequence }: Request): number {
+  const { length } = sequence;
+  const last = sequence.tokens()[length - 1];
+  return (
+    (Math.imul(last + 1, 0x9e3779b1) ^ Math.imul(length, 0x85ebca6b)) >>> (32 - Math.log2(SAMPLED_TOKENS))
+  );
+}
+
 function isIdle({ plan, outcome, finished }: StepReport): boolean {
   const { stores, jobsToFlush, newPageIdsToZero, copies, loads, forward } = plan;
   const { released, acknowledgements } = outcome;
@@ -196,7 +206,12 @@ function isIdle({ plan, outcome, finished }: StepReport): boolean {
   return [...parts, released, acknowledgements, finished].every((part) => part.length === 0);
 }
 
-function makeEngine(script: Script, config: EngineConfig, without: Guard | null): Engine {
+function makeEngine(
+  script: Script,
+  config: EngineConfig,
+  without: Guard | null,
+  isOverlapping: () => boolean,
+): Engine {
   const { cache, transfer, offload, witness } = config;
   // Drawn from the job, not from the order in which workers ask, so that every rank fails alike.
   const fails = (job: JobId): boolean => new Random(script.seed * 7919 + job).chance(script.failures);
@@ -205,8 +220,9 @@ function makeEngine(script: Script, config: EngineConfig, without: Guard | null)
     const host = slots > 0 ? new HostMemory({ slots, slotBytes: cache.pageBytes }) : null;
     const parts = { cache, transfer, host, witness, rank, faults: { store: fails, load: fails } };
     const worker: Worker = new SimulatedWorker(parts);
-    return { host, worker: without?.worker ? new LooseWorker(worker, without.worker) : worker };
+    const how = without?.worker;
+    return { host, worker: how ? new LooseWorker(worker, how, isOverlapping) : worker };
   });
   const [{ worker, host }, ...otherRanks] = ranks;
-  return new Engine({ config, worker, host, otherRanks });
+  return new Engine({ config, worker, host, otherRanks, nextToken });
 }

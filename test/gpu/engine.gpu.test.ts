@@ -78,6 +78,33 @@ describe('the same step plans on the device and on the simulated worker', () => 
   });
 });
 
+describe('two steps in flight', () => {
+  it.each([{ seed: 82 }, { seed: 26 }])(
+    'seed $seed: the same plans, outcomes and bytes on the device and on the simulated worker',
+    async ({ seed }) => {
+      await withDevice(async (device) => {
+        const options = { seed, steps: 40, stepsInFlight: 2 } as const;
+        const twin = await randomRun(options);
+        const run = await randomRun({ ...options, makeWorker: onDevice(device) });
+        expect(twin.world.engine.statistics().hitTokens.host).toBeGreaterThan(0);
+        expect(run.log).toEqual(twin.log);
+        expect(run.wrongSlot).toBeNull();
+        const { pages } = run.world.engine.config.cache;
+        for (let page = 0; page < pages; page += 1) {
+          const expected = await twin.world.worker.readPage(pageId(page));
+          expectBytes(await run.world.worker.readPage(pageId(page)), expected, `page ${page}`);
+        }
+        const [actual, expected] = [
+          await run.world.worker.readWitness(),
+          await twin.world.worker.readWitness(),
+        ];
+        expect(actual).toMatchObject({ mismatches: 0, checkedWords: expected.checkedWords });
+        await run.world.engine.close();
+      });
+    },
+  );
+});
+
 describe('the witness', () => {
   const config = {
     cache: { pages: 8, pageBytes: 64, tokensPerPage: 4 },

@@ -5,7 +5,7 @@ import { freezePlan, type StepRecord } from '../../src/schedule/step-log.ts';
 import type { JobId } from '../../src/units.ts';
 import { HostShadow } from './host-shadow.ts';
 import { Random } from './random.ts';
-import { makeWorld, prompt, simulated, type World } from './worlds.ts';
+import { makeWorld, prompt, simulated, type MakeWorker, type World } from './worlds.ts';
 
 /** Far more than any of these lives takes: who gets here is going round in circles. */
 const STEPS_MAX = 20_000;
@@ -19,6 +19,9 @@ export interface RandomRunOptions {
   readonly outputTokensMax?: number;
   /** Share of transfers that fail. */
   readonly failures?: number;
+  readonly stepsInFlight?: 1 | 2;
+  /** Default: the simulated worker. Its faults are then up to it. */
+  readonly makeWorker?: MakeWorker;
 }
 
 export interface RandomRun {
@@ -72,10 +75,11 @@ export async function randomRun(options: RandomRunOptions): Promise<RandomRun> {
     ...base,
     cache: { ...base.cache, zeroing },
     offload: { ...base.offload, fence },
+    schedule: { ...base.schedule, stepsInFlight: options.stepsInFlight ?? 1 },
   };
   // Faults are drawn from the job, not from the order in which the worker asks.
   const fails = (job: JobId): boolean => new Random(seed * 7919 + job).chance(failures);
-  const world = await makeWorld(config, simulated({ store: fails, load: fails }));
+  const world = await makeWorld(config, options.makeWorker ?? simulated({ store: fails, load: fails }));
   const { engine } = world;
   const tokenCountMax = (base.cache.pages - 1) * base.cache.tokensPerPage;
   const log: StepRecord[] = [];

@@ -58,8 +58,8 @@ export interface PublishLimits {
 export interface CacheGroup {
   readonly layout: GroupLayout;
 
-  /** Pages that a request of this length holds. With `inFlightTokens`, at most at once. */
-  pagesNeeded(tokens: number, inFlightTokens?: number): number;
+  /** Pages that a request of this length holds. With `inFlightTokens`, at most at once, over so many steps at a time. */
+  pagesNeeded(tokens: number, inFlightTokens?: number, stepsInFlight?: number): number;
 
   /** The longest hit within the bounds; 0 if there is none. */
   longestHit(cachedAt: CachedAt, bounds: HitBounds): number;

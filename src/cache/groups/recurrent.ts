@@ -85,9 +85,9 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
     this.#onAnnounce = options.onAnnounce;
   }
 
-  /** The running state, the one before it, and the drafted ones. */
-  override pagesNeeded(tokens: number): number {
-    return Math.min(super.pagesNeeded(tokens), 2) + this.#draftedPages;
+  /** The running state of each step in flight, the one before them, and the drafted ones. */
+  override pagesNeeded(tokens: number, _inFlightTokens?: number, stepsInFlight = 1): number {
+    return Math.min(super.pagesNeeded(tokens), stepsInFlight + 1) + this.#draftedPages;
   }
 
   override pagesToTake(request: CacheRequest, { local, total, main }: Amounts, hit: HitPages): number {

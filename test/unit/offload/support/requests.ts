@@ -9,7 +9,7 @@ import type {
   Holdings,
   ScheduledRequest,
 } from '../../../../src/schedule/connector-interface.ts';
-import type { FinishReason, Request } from '../../../../src/schedule/request.ts';
+import { createRequest, type FinishReason, type Request } from '../../../../src/schedule/request.ts';
 import { pageId, requestId, type JobId, type PageId } from '../../../../src/units.ts';
 import { zeroed } from '../../../support/one-group.ts';
 
@@ -29,21 +29,15 @@ export const range = (count: number, first = 0): number[] =>
   Array.from({ length: count }, (_, i) => first + i);
 
 export function makeRequest(name: string, tokens: readonly number[], unitTokens = TOKENS_PER_PAGE): Request {
-  return {
+  return createRequest({
     id: requestId(name),
     sequence: new TokenSequence({ tokens, unitTokens, hasher }),
     promptTokens: tokens.length,
     maxOutputTokens: 1,
+    stopTokens: new Set(),
     priority: 0,
     arrival: 0,
-    status: 'waiting',
-    computedTokens: 0,
-    foundTokens: 0,
-    sharedPrefixTokens: 0,
-    finishReason: null,
-    preemptions: 0,
-    hitTokens: null,
-  };
+  });
 }
 
 type ConnectorOptions = Partial<Omit<OffloadConnectorOptions, 'config' | 'layout'>>;
