@@ -105,6 +105,7 @@ export class Engine<W extends Worker = Worker> {
   private addedCount = 0;
   private stepping = false;
   private idleSteps = 0;
+  private pendingReset: { readonly settled: Promise<void>; readonly settle: () => void } | null = null;
 
   constructor(options: EngineOptions<W>) {
     const { config, worker, host } = options;
@@ -152,7 +153,7 @@ export class Engine<W extends Worker = Worker> {
   /** True while a step would do something: requests, stores on their way, or acknowledgements to come. */
   get hasWork(): boolean {
     const isWaiting = this.inFlight.length > 0 || this.connector.hasPendingWork || this.executor.busy;
-    return this.live.size > 0 || isWaiting;
+    return this.live.size > 0 || isWaiting || this.pendingReset !== null;
   }
 
   /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
@@ -232,12 +233,30 @@ export class Engine<W extends Worker = Worker> {
 
   /**
    * Forgets every cached prefix, on the device and in the host tier. False, with nothing changed, while pages are
-   * still referenced.
+   * still referenced or transfers are under way: `reset` waits for those.
    */
   resetPrefixCache(): boolean {
     if (this.stepping || this.connector.hasPendingWork || !this.cache.resetPrefixCache()) return false;
     this.connector.reset();
     return true;
+  }
+
+  /**
+   * Forgets every cached prefix, on the device and in the host tier, whatever is under way: requests that run give way and
+   * start again, loads count as failed, stores in flight add no key. Nobody is admitted until the last transfer has come
+   * home, so keep stepping. Settles then.
+   */
+  reset(): Promise<void> {
+    if (!this.pendingReset) {
+      let settle = (): void => undefined;
+      const settled = new Promise<void>((resolve) => {
+        settle = resolve;
+      });
+      this.pendingReset = { settled, settle };
+    }
+    const { settled } = this.pendingReset;
+    if (!this.stepping && this.inFlight.length === 0 && this.resetPrefixCache()) this.endReset();
+    return settled;
   }
 
   /** What the witness found so far, over all ranks. */
@@ -271,8 +290,9 @@ export class Engine<W extends Worker = Worker> {
     this.idleSteps = 0;
     const loads = this.connector.failAll('the pages were lost');
     for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, this.unreported);
-    this.scheduler.requeueAll();
+    this.scheduler.preemptAll();
     invariant(this.cache.resetPrefixCache(), 'pages are still held though every request gave its own back');
+    this.endReset();
     await old.close();
   }
 
@@ -301,6 +321,7 @@ export class Engine<W extends Worker = Worker> {
     const finished = this.unreported.splice(0);
     for (const id of this.aborts) this.conclude(this.scheduler.abort(id), finished);
     this.aborts.clear();
+    if (this.pendingReset && !this.scheduler.isClosed) this.beginReset();
     const { stepsInFlight } = this.config.schedule;
     while (this.inFlight.length === 0 || (this.inFlight.length < stepsInFlight && this.live.size > 0)) {
       for (const step of this.inFlight) await this.sample(step);
@@ -318,7 +339,21 @@ export class Engine<W extends Worker = Worker> {
       throw [...step.failures.values()][0];
     }
     this.watchProgress(output, outcome, finished);
+    const isHome = this.scheduler.isClosed && !this.connector.hasPendingWork;
+    if (isHome && this.cache.resetPrefixCache()) this.endReset();
     return { plan, outcome, finished };
+  }
+
+  private beginReset(): void {
+    this.scheduler.isClosed = true;
+    this.scheduler.preemptAll();
+    this.connector.reset();
+  }
+
+  private endReset(): void {
+    this.scheduler.isClosed = false;
+    this.pendingReset?.settle();
+    this.pendingReset = null;
   }
 
   private dispatch(): void {

@@ -33,8 +33,11 @@ export interface SimulatedWorkerOptions {
   readonly witness: boolean;
   /** Which of the configured ranks this worker is. Default: 0. */
   readonly rank?: number;
-  /** Whether what is under way may be admitted in this step, instead of by the lag. Asked once a batch and load. */
-  readonly admits?: (kind: 'stores' | 'loads') => boolean;
+  /**
+   * Whether what is under way may be admitted in this step, instead of by the lag. Asked for the oldest staging buffer, by
+   * its first job, and then for the next one; and for each load.
+   */
+  readonly admits?: (kind: 'stores' | 'loads', job: JobId, step: number) => boolean;
   /** Transfers that fail, for tests. */
   readonly faults?: { store?(job: JobId): boolean; load?(job: JobId): boolean };
 }
@@ -204,20 +207,19 @@ export class SimulatedWorker implements Worker {
     return [...staged, ...queued, ...loads];
   }
 
-  /** The last step whose transfers may be admitted in this one. */
-  private dueStep(kind: 'stores' | 'loads', step: number): number {
+  private isDue(kind: 'stores' | 'loads', job: JobId, submitted: number, step: number): boolean {
     const { admits, transfer } = this.options;
-    if (admits) return admits(kind) ? step : -1;
+    if (admits) return admits(kind, job, step);
     const { acknowledgementLag } = transfer;
-    return step - (acknowledgementLag === 'as-they-come' ? 1 : acknowledgementLag);
+    return submitted <= step - (acknowledgementLag === 'as-they-come' ? 1 : acknowledgementLag);
   }
 
   private poll(step: number): Acknowledgement[] {
-    const due = this.dueStep('stores', step);
-    const dueLoads = this.dueStep('loads', step);
     const acknowledgements: Acknowledgement[] = [];
-    while (this.queue.batches[0] && this.queue.batches[0].step <= due) {
-      const { copies, buffer } = this.queue.batches[0];
+    for (;;) {
+      const oldest = this.queue.batches.at(0);
+      if (!oldest || !this.isDue('stores', oldest.copies[0].job, oldest.step, step)) break;
+      const { copies, buffer } = oldest;
       const failed = copies.some(({ job }) => this.options.faults?.store?.(job) ?? false);
       for (const { job, slot, position } of copies) {
         if (failed || !this.queue.isLive(job)) continue;
@@ -226,10 +228,13 @@ export class SimulatedWorker implements Worker {
       }
       acknowledgements.push(...this.queue.settleOldest(failed ? 'made to fail' : null));
     }
-    acknowledgements.push(
-      ...this.loads.filter((load) => load.step <= dueLoads).map((load) => load.acknowledgement),
-    );
-    this.loads = this.loads.filter((load) => load.step > dueLoads);
+    const waiting: typeof this.loads = [];
+    for (const load of this.loads) {
+      const { acknowledgement } = load;
+      if (this.isDue('loads', acknowledgement.job, load.step, step)) acknowledgements.push(acknowledgement);
+      else waiting.push(load);
+    }
+    this.loads = waiting;
     return acknowledgements;
   }
 }

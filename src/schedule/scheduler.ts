@@ -53,6 +53,8 @@ export class Scheduler {
   /** Ended or preempted, with pages that steps in flight still use. */
   private readonly leaving = new Map<RequestId, Request>();
   private readonly inFlightMax: InFlight;
+  /** Whether nobody is admitted for now. */
+  isClosed = false;
 
   constructor(options: SchedulerOptions) {
     this.config = options.config;
@@ -85,7 +87,7 @@ export class Scheduler {
     this.scheduleRunning(pass);
     if (pass.preempted.length === 0 && !pass.isShort) {
       const room = this.startLoaded(pass);
-      if (room) this.admitWaiting(pass);
+      if (room && !this.isClosed) this.admitWaiting(pass);
     }
     for (const { request, scheduledTokens } of pass.scheduled) {
       request.computedTokens += scheduledTokens;
@@ -155,20 +157,15 @@ export class Scheduler {
     return aborted;
   }
 
-  /** Every request that holds pages gives them back, for when their bytes are lost. No load may be in flight. */
-  requeueAll(): void {
-    const { running, loaded, parked } = this.queues;
-    invariant(
-      this.leaving.size === 0,
-      `${this.leaving.size} requests wait for steps in flight; retire those first`,
-    );
-    invariant(parked.size === 0, `${parked.size} requests wait for loads; end those first`);
+  /** Every request that runs or is about to gives way. Those whose load is in flight stay until it ends. */
+  preemptAll(): void {
+    const { running, loaded } = this.queues;
     // From the last to start to the first, so that the first is the first in the queue as well.
     for (const request of [...running, ...loaded].reverse()) {
       this.queues.remove(request);
-      this.release(request);
       request.status = 'preempted';
       request.preemptions += 1;
+      this.leave(request);
       this.queues.enqueueAgain(request, this.config.policy);
     }
   }

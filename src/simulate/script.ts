@@ -20,7 +20,8 @@ export type Command = { readonly step: number } & (
       readonly priority: number;
     }
   | { readonly type: 'abort'; readonly id: string }
-  | { readonly type: 'reset' }
+  /** `isForced`: whatever is under way. */
+  | { readonly type: 'reset'; readonly isForced: boolean }
 );
 
 export interface Script {
@@ -31,6 +32,8 @@ export interface Script {
   readonly commands: readonly Command[];
   /** Share of transfers that fail. */
   readonly failures: number;
+  /** In how many of the steps that it waits a transfer arrives, 0 to 1; `null`: after the configured lag. */
+  readonly arrivals: number | null;
 }
 
 /** What `Command.stopTokens` has, and the number of tokens that are ever sampled. */
@@ -79,10 +82,13 @@ export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): 
     seed,
     config,
     steps,
-    commands: drawCommands(random, steps, cache, isCrowded).map((command) =>
-      command.type === 'add' && beside.chance(0.3) ? { ...command, stopTokens: [STOP] } : command,
-    ),
+    commands: drawCommands(random, steps, cache, isCrowded).map((command) => {
+      if (command.type === 'add' && beside.chance(0.3)) return { ...command, stopTokens: [STOP] };
+      if (command.type === 'reset') return { ...command, isForced: beside.chance(0.5) };
+      return command;
+    }),
     failures: random.pick([0, 0, 0, 0.15]),
+    arrivals: beside.pick([null, null, null, 0.1, 0.3, 0.8]),
   };
 }
 
@@ -174,7 +180,7 @@ function drawCommands(random: Random, steps: number, cache: GroupedCache, isCrow
     }
     if (arrivals > 0 && random.chance(0.08))
       commands.push({ type: 'abort', step, id: `r${random.between(0, arrivals - 1)}` });
-    if (random.chance(0.02)) commands.push({ type: 'reset', step });
+    if (random.chance(0.02)) commands.push({ type: 'reset', step, isForced: false });
   }
   return commands;
 }

@@ -3,7 +3,7 @@ import { engineConfigSchema, type EngineConfig } from '../config.ts';
 import { Engine, type StepReport } from '../engine.ts';
 import { ConfigError, InvariantError } from '../errors.ts';
 import { HostMemory } from '../host-memory.ts';
-import { SimulatedWorker } from '../reference/simulated-worker.ts';
+import { SimulatedWorker, type SimulatedWorkerOptions } from '../reference/simulated-worker.ts';
 import type { Request } from '../schedule/request.ts';
 import type { Worker } from '../schedule/step-plan.ts';
 import { TransferLog } from '../transfer-log.ts';
@@ -49,7 +49,8 @@ class Simulation {
   private readonly options: SimulationOptions;
   private readonly engine: Engine;
   private readonly shadow: HostShadow;
-  private readonly transfers: TransferLog;
+  /** `null` where transfers arrive at no fixed lag: then only the worker knows what is in the ring. */
+  private readonly transfers: TransferLog | null;
   private readonly hasFence: boolean;
   private readonly slotsOfJob = new Map<JobId, readonly SlotId[]>();
   private mismatches = 0;
@@ -65,7 +66,7 @@ class Simulation {
     this.engine = makeEngine(script, config, without, () => this.engine.stepsInFlight > 0);
     without?.remove?.(this.engine);
     this.shadow = new HostShadow(this.engine);
-    this.transfers = new TransferLog(config);
+    this.transfers = script.arrivals === null ? new TransferLog(config) : null;
     this.hasFence = config.offload.fence === 'complete' && without === null;
   }
 
@@ -98,7 +99,7 @@ class Simulation {
       this.shadow.learn();
       const report = await this.engine.step();
       this.options.onStep?.(step, commands, report);
-      this.transfers.record(report);
+      this.transfers?.record(report);
       this.noteArrivals(report);
       // Where nothing happened, everything is as it was when it was looked at last.
       if (commands.length === 0 && isIdle(report)) return;
@@ -121,6 +122,7 @@ class Simulation {
 
   private apply(command: Command): void {
     if (command.type === 'abort') this.engine.abort(command.id);
+    else if (command.type === 'reset' && command.isForced) void this.engine.reset();
     else if (command.type === 'reset') this.engine.resetPrefixCache();
     else {
       const { id, tokens, outputTokens, stopTokens, priority } = command;
@@ -151,7 +153,7 @@ class Simulation {
     if (both !== undefined && this.options.without?.unbalanced !== true) {
       this.fail(step, 'O-I8', `page ${both} is zeroed and loaded in one step`);
     }
-    const [exposed] = this.transfers.exposedInLastStep;
+    const exposed = this.transfers?.exposedInLastStep[0];
     if (this.hasFence && exposed !== undefined) {
       this.fail(step, 'O-I1', `page ${exposed} was written while a store still had to read it`);
     }
@@ -206,6 +208,15 @@ function isIdle({ plan, outcome, finished }: StepReport): boolean {
   return [...parts, released, acknowledgements, finished].every((part) => part.length === 0);
 }
 
+/** When transfers arrive on one rank. Drawn from job and step, so that the order of questions does not matter. */
+function admitsOf({ seed, arrivals }: Script, rank: number): SimulatedWorkerOptions['admits'] {
+  if (arrivals === null) return undefined;
+  return (kind, job, step) =>
+    new Random(((seed * 7919 + job) * 104_729 + step) * 4 + 2 * rank + (kind === 'loads' ? 1 : 0)).chance(
+      arrivals,
+    );
+}
+
 function makeEngine(
   script: Script,
   config: EngineConfig,
@@ -218,7 +229,8 @@ function makeEngine(
   const ranks = Array.from({ length: cache.contextParallel }, (_, rank) => {
     const slots = offload.slots * offload.pagesPerSlot;
     const host = slots > 0 ? new HostMemory({ slots, slotBytes: cache.pageBytes }) : null;
-    const parts = { cache, transfer, host, witness, rank, faults: { store: fails, load: fails } };
+    const faults = { store: fails, load: fails };
+    const parts = { cache, transfer, host, witness, rank, faults, admits: admitsOf(script, rank) };
     const worker: Worker = new SimulatedWorker(parts);
     const how = without?.worker;
     return { host, worker: how ? new LooseWorker(worker, how, isOverlapping) : worker };

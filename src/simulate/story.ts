@@ -37,7 +37,9 @@ export function describeConfig({ config }: Script): string[] {
 }
 
 function describeCommand(command: Command): string {
-  if (command.type === 'reset') return 'reset of the prefix cache';
+  if (command.type === 'reset') {
+    return `reset of the prefix cache${command.isForced ? ', whatever is under way' : ''}`;
+  }
   if (command.type === 'abort') return `abort ${command.id}`;
   const { id, tokens, outputTokens, priority } = command;
   return `add ${id}: ${tokens.length} tokens from ${tokens[0]}, ${outputTokens} to produce, priority ${priority}`;

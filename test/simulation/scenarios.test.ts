@@ -309,6 +309,86 @@ describe('the end of work', () => {
     await expectClean(world);
   });
 
+  describe.each([1, 2] as const)('a reset that waits, %d steps in flight', (stepsInFlight) => {
+    const held = { acknowledgementLag: 4 };
+    const sizes = { usablePages: 8, transfer: held, schedule: { stepsInFlight } };
+
+    /** Steps until the reset has happened. */
+    async function settle({ engine }: World, reset: Promise<void>): Promise<void> {
+      let isOver = false;
+      void reset.then(() => {
+        isOver = true;
+      });
+      for (let steps = 0; !isOver; steps += 1) {
+        expect(steps, 'steps').toBeLessThan(30);
+        await engine.step();
+        engine.checkIntegrity();
+      }
+    }
+
+    it('a store in flight frees its slot and adds no key', async () => {
+      const world = await makeWorld(config(sizes));
+      const { engine } = world;
+      engine.add({ id: 'first', tokens: prompt(0, 9) });
+      await engine.step();
+      await settle(world, engine.reset());
+      expect(engine.connector.manager.counts).toMatchObject({ free: 16, writing: 0 });
+      expect(engine.cache.freePages).toBe(8);
+      expect((await runAlone(world, 'again', prompt(0, 9))).hitTokens).toEqual({ device: 0, host: 0 });
+      await expectClean(world);
+    });
+
+    it('a load in flight fails, its request keeps the pages until then, and starts again', async () => {
+      const world = await makeWorld(config(sizes));
+      const { engine } = world;
+      await runAlone(world, 'first', prompt(0, 9));
+      await runAlone(world, 'pushes it out', prompt(500, 32));
+      engine.add({ id: 'again', tokens: prompt(0, 9) });
+      await engine.step();
+      expect(engine.scheduler.queues.parked.size).toBe(1);
+      const held = engine.cache.pageCountMax - engine.cache.freePages;
+      const reset = engine.reset();
+      await engine.step();
+      expect(engine.cache.pageCountMax - engine.cache.freePages, 'pages of the load').toBe(held);
+      await settle(world, reset);
+      expect(engine.statistics().loadsFailed).toBe(0);
+      const finished = await engine.drain();
+      expect(finished.map(({ id, reason }) => [id, reason])).toEqual([['again', 'length']]);
+      expect(engine.statistics().loads).toBe(0);
+      await expectClean(world);
+    });
+
+    it('S30: running requests give way once each, and start again in their order', async () => {
+      const world = await makeWorld(config({ ...sizes, usablePages: 12 }));
+      const { engine } = world;
+      for (const id of ['0', '1', '2'])
+        engine.add({ id, tokens: prompt(100 * Number(id), 6), maxOutputTokens: 6 });
+      await engine.step();
+      expect(engine.resetPrefixCache()).toBe(false);
+      const reset = engine.reset();
+      const twice = engine.reset();
+      await engine.step();
+      expect(engine.scheduler.queues.waiting.map(({ id }) => id)).toEqual(['0', '1', '2']);
+      await settle(world, reset);
+      await twice;
+      const finished = await engine.drain();
+      expect(finished.map(({ id, preemptions, outputTokens }) => [id, preemptions, outputTokens])).toEqual([
+        ['0', 1, 6],
+        ['1', 1, 6],
+        ['2', 1, 6],
+      ]);
+      await expectClean(world);
+    });
+
+    it('with nothing under way, it has happened at once', async () => {
+      const world = await makeWorld(config(sizes));
+      await runAlone(world, 'first', prompt(0, 9));
+      await world.engine.reset();
+      expect(world.engine.hasWork).toBe(false);
+      expect((await runAlone(world, 'again', prompt(0, 9))).hitTokens).toEqual({ device: 0, host: 0 });
+    });
+  });
+
   it('eviction takes the tail of a chain first', async () => {
     const world = await makeWorld(config({ usablePages: 4, slots: 0 }));
     await runAlone(world, 'first', prompt(0, 12));
