@@ -40,6 +40,11 @@ export interface OffloadConfig {
   pagesPerSlot: number;
   /** Whether output is left out: only prompts are stored. Default: false. */
   storePromptsOnly: boolean;
+  /**
+   * Whether what a request loaded is offered to the tier again, so that it is stored anew where it was evicted meanwhile.
+   * Default: false.
+   */
+  offerLoaded: boolean;
   /** Tokens of a request beyond which nothing is stored. `null` (default): no such bound. */
   storeTokensMax: number | null;
   /**
@@ -104,6 +109,7 @@ export const offloadConfigSchema = z.strictObject({
   policy: z.enum(['lru', 'arc-tier']).default('lru'),
   pagesPerSlot: count.max(1024).default(1),
   storePromptsOnly: z.boolean().default(false),
+  offerLoaded: z.boolean().default(false),
   storeTokensMax: z.int().min(0).nullable().default(null),
   fence: z.enum(['complete', 'scheduled-and-loads', 'off']).default('complete'),
 });

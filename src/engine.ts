@@ -39,6 +39,8 @@ export interface RequestInput {
   readonly adapter?: string;
   /** What stands behind placeholder tokens, in the order of the offsets. */
   readonly media?: readonly MediaItem[];
+  /** Compute the whole prompt, whatever is cached; others may find it afterwards. Default: false. */
+  readonly ignoreCache?: boolean;
   /** Less is more urgent. Needs `schedule.policy: 'priority'`. Default: 0. */
   readonly priority?: number;
 }
@@ -158,7 +160,7 @@ export class Engine<W extends Worker = Worker> {
 
   /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
   add(input: RequestInput): void {
-    const { id, tokens, maxOutputTokens = 1, stopTokens = [], priority = 0 } = input;
+    const { id, tokens, maxOutputTokens = 1, stopTokens = [], ignoreCache = false, priority = 0 } = input;
     const { salt, adapter, media } = input;
     if (typeof id !== 'string' || id === '') {
       throw new ConfigError(`a request's id is ${JSON.stringify(id)}; give it a string that is not empty`);
@@ -197,6 +199,7 @@ export class Engine<W extends Worker = Worker> {
       promptTokens: tokens.length,
       maxOutputTokens,
       stopTokens: new Set(Array.from(stopTokens)),
+      ignoresCache: ignoreCache,
       priority,
       arrival: this.addedCount,
     });

@@ -108,6 +108,7 @@ export class OffloadConnector implements Connector {
       pagesPerSlot: config.pagesPerSlot,
       tokensMax: ({ promptTokens }) =>
         Math.min(config.storeTokensMax ?? Infinity, config.storePromptsOnly ? promptTokens : Infinity),
+      offerLoaded: config.offerLoaded,
       workers,
       jobIds,
       recency: this.#recency,

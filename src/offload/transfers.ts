@@ -34,6 +34,8 @@ export interface TransfersOptions {
   pagesPerSlot: number;
   /** Tokens of a request beyond which nothing is stored. */
   tokensMax: (request: Request) => number;
+  /** Whether a load leaves the cursor where it was. */
+  offerLoaded: boolean;
   /** Acknowledgements that end a job. */
   workers: number;
   jobIds: JobIdCounter;
@@ -335,7 +337,9 @@ export class Transfers {
       owner.hostRefused = true;
       return;
     }
-    for (const [i, end] of job.endChunks.entries()) owner.cursors[i] = Math.max(owner.cursors[i], end);
+    if (!this.#options.offerLoaded) {
+      for (const [i, end] of job.endChunks.entries()) owner.cursors[i] = Math.max(owner.cursors[i], end);
+    }
     this.metrics.pagesLoaded += job.pages.length;
   }
 }

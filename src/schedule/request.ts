@@ -19,6 +19,8 @@ export interface Request {
   readonly maxOutputTokens: number;
   /** Tokens that end it when they are sampled. */
   readonly stopTokens: ReadonlySet<number>;
+  /** Whether nothing that others computed is used. Its own pages can be found and stored as any. */
+  readonly ignoresCache: boolean;
   /** Less is more urgent. Only under the policy `priority`. */
   readonly priority: number;
   /** Requests that were added before it: the order of those that are equally urgent. */
@@ -47,7 +49,14 @@ export interface Request {
 /** What a request is from the start. */
 export type NewRequest = Pick<
   Request,
-  'id' | 'sequence' | 'promptTokens' | 'maxOutputTokens' | 'stopTokens' | 'priority' | 'arrival'
+  | 'id'
+  | 'sequence'
+  | 'promptTokens'
+  | 'maxOutputTokens'
+  | 'stopTokens'
+  | 'ignoresCache'
+  | 'priority'
+  | 'arrival'
 >;
 
 export function createRequest(what: NewRequest): Request {

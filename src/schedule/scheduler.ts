@@ -279,6 +279,7 @@ export class Scheduler {
 
   /** What the device and the host tier have of a request. The tier goes by whole units, and gains only by more. */
   private find(request: Request): { hit: PrefixHit; externalTokens: number } | 'ask again' {
+    if (request.ignoresCache) return { hit: NO_HIT, externalTokens: 0 };
     const hit = this.cache.lookup(request);
     if (!this.connector) return { hit, externalTokens: 0 };
     const { unitTokens } = this.cache.layout;

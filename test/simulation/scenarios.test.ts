@@ -389,6 +389,29 @@ describe('the end of work', () => {
     });
   });
 
+  it('D15: a request that ignores the cache finds and loads nothing, and its pages are stored', async () => {
+    const world = await makeWorld(config({ usablePages: 8 }));
+    const { engine } = world;
+    await runAlone(world, 'first', prompt(0, 13));
+    await runAlone(world, 'pushes it out', prompt(500, 32));
+    engine.connector.manager.reset();
+    const stored = engine.statistics().pagesStored;
+    let lookups = 0;
+    const lookup = engine.connector.matchedTokens.bind(engine.connector);
+    engine.connector.matchedTokens = (request, tokens) => {
+      lookups += 1;
+      return lookup(request, tokens);
+    };
+    for (const id of ['alone', 'and with pages on the device']) {
+      engine.add({ id, tokens: prompt(0, 13), ignoreCache: true });
+      expect((await engine.drain())[0].hitTokens).toEqual({ device: 0, host: 0 });
+    }
+    expect([lookups, engine.statistics().loads]).toEqual([0, 0]);
+    expect(engine.statistics().pagesStored - stored).toBe(3);
+    expect((await runAlone(world, 'reads', prompt(0, 13))).hitTokens.device).toBe(12);
+    await expectClean(world);
+  });
+
   it('eviction takes the tail of a chain first', async () => {
     const world = await makeWorld(config({ usablePages: 4, slots: 0 }));
     await runAlone(world, 'first', prompt(0, 12));

@@ -51,6 +51,27 @@ describe('matchedTokens', () => {
     expect(steps.connector.metrics.loadsPrepared).toBe(1);
   });
 
+  it.each([
+    [false, [1]],
+    [true, [0, 1]],
+  ] as const)('D16: with offerLoaded %s, chunks %j are offered after a load', (offerLoaded, chunks) => {
+    const steps = new Steps(makeConnector({ slots: 8, pagesPerSlot: 3, offerLoaded }));
+    steps.putOnHost(range(12), pages(21, 22, 23));
+    const request = makeRequest('r', range(25));
+    expect(admit(steps, request, pages(1, 2, 3))).toBe(12);
+    steps.acknowledge(steps.build().loads[0].id);
+    // Evicted while it was being used: only who offers it again brings it back.
+    steps.connector.manager.reset();
+    request.computedTokens = 12;
+    const table = pages(1, 2, 3, 4, 5, 6, 7);
+    const { stores } = steps.build({
+      scheduled: [run(request, table, { tokens: 13, newPages: table.slice(3) })],
+    });
+    expect(stores.flatMap((store) => store.pages)).toEqual(
+      chunks.flatMap((chunk) => table.slice(3 * chunk, 3 * chunk + 3)),
+    );
+  });
+
   it('F8: asks again, and looks nothing up, while a job of the request is in flight', () => {
     const steps = withHost();
     const request = makeRequest('r', [...range(8), 1, 2, 3, 4, 5]);

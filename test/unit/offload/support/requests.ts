@@ -35,6 +35,7 @@ export function makeRequest(name: string, tokens: readonly number[], unitTokens 
     promptTokens: tokens.length,
     maxOutputTokens: 1,
     stopTokens: new Set(),
+    ignoresCache: false,
     priority: 0,
     arrival: 0,
   });
