@@ -10,7 +10,10 @@ import { SimulatedWorker } from './reference/simulated-worker.ts';
 
 const WHAT = 'engine configuration';
 
-export interface CreateEngineOptions extends Pick<EngineOptions, 'nextToken' | 'onCacheEvent'> {
+export interface CreateEngineOptions extends Pick<
+  EngineOptions,
+  'nextToken' | 'onCacheEvent' | 'onOffloadEvent'
+> {
   /**
    * The device that holds the pages. It stays the caller's: the engine makes and destroys its own buffers on it and
    * nothing else. Left out: the pages are plain arrays (the simulated worker).
@@ -54,7 +57,7 @@ export async function createEngine(
   input: EngineConfigInput,
   options: CreateEngineOptions = {},
 ): Promise<Engine<WebGpuWorker | SimulatedWorker>> {
-  const { device, forward, nextToken, onCacheEvent } = options;
+  const { device, forward, nextToken, onCacheEvent, onOffloadEvent } = options;
   if ('queue' in options) {
     throw new ConfigError(
       'the options are a device; give the device by name: createEngine(config, { device })',
@@ -82,7 +85,7 @@ export async function createEngine(
     throw error;
   }
   const [{ worker, host }, ...otherRanks] = ranks;
-  return new Engine({ config, worker, host, otherRanks, nextToken, onCacheEvent });
+  return new Engine({ config, worker, host, otherRanks, nextToken, onCacheEvent, onOffloadEvent });
 }
 
 function hostFor({ offload, cache }: EngineConfig): HostMemory {

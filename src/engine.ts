@@ -13,6 +13,7 @@ import { TokenSequence } from './cache/token-sequence.ts';
 import type { EngineConfig } from './config.ts';
 import { ConfigError, invariant, InvariantError } from './errors.ts';
 import type { HostMemory } from './host-memory.ts';
+import type { OffloadEvent } from './offload/events.ts';
 import { OffloadConnector } from './offload/connector.ts';
 import { RankedWorker } from './ranked-worker.ts';
 import type { ScheduledRequest, SchedulerOutput } from './schedule/connector-interface.ts';
@@ -68,6 +69,8 @@ export interface EngineOptions<W extends Worker = Worker> {
    */
   readonly nextToken?: (request: Request) => number | Promise<number>;
   readonly onCacheEvent?: (event: CacheEvent) => void;
+  /** What happens in the host tier. Called in the middle of an operation: it must not call back into the engine. */
+  readonly onOffloadEvent?: (event: OffloadEvent) => void;
 }
 
 /** A step that is dispatched and not processed. */
@@ -123,6 +126,7 @@ export class Engine<W extends Worker = Worker> {
       config: config.offload,
       layout: this.cache.layout,
       workers: config.cache.contextParallel,
+      onEvent: options.onOffloadEvent,
     });
     this.scheduler = new Scheduler({ config: config.schedule, cache: this.cache, connector: this.connector });
   }

@@ -70,6 +70,8 @@ export type {
 export { HostMemory } from './host-memory.ts';
 export { OffloadManager } from './offload/offload-manager.ts';
 export { OffloadConnector } from './offload/connector.ts';
+export type { OffloadEvent } from './offload/events.ts';
+export { mergeTierMetrics, summarize, type TierMetrics } from './offload/tier-metrics.ts';
 export { adapterFacts, type AdapterFacts } from './gpu/device.ts';
 export { defaultStrategies, suggestedTransfer, type Strategies } from './gpu/strategies.ts';
 export type { PageLocation } from './gpu/page-buffers.ts';

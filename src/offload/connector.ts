@@ -20,7 +20,8 @@ import {
   type RequestId,
   type SlotId,
 } from '../units.ts';
-import type { OffloadEvent } from './events.ts';
+import { ChunkEvents } from './chunk-events.ts';
+import type { OffloadEvent, TierEvent } from './events.ts';
 import { chunkKey, offloadGroups, type OffloadGroup } from './groups.ts';
 import { checkTables } from './integrity.ts';
 import { JobIdCounter } from './jobs.ts';
@@ -28,6 +29,7 @@ import { agreeOnHit, type LookupResult } from './lookup.ts';
 import type { OffloadMetrics } from './metrics.ts';
 import { OffloadManager } from './offload-manager.ts';
 import { computedAtEnd, type RequestState } from './request-state.ts';
+import type { TierMetrics } from './tier-metrics.ts';
 import { Transfers, type Recency } from './transfers.ts';
 
 export interface OffloadConnectorOptions {
@@ -40,7 +42,9 @@ export interface OffloadConnectorOptions {
   recency?: Recency;
   /** Lookups after which a page may be stored; below 2 every page may. */
   reuseThreshold?: number;
-  onEvent?: (event: OffloadEvent) => void;
+  onEvent?: ((event: OffloadEvent) => void) | undefined;
+  /** Milliseconds, for the figures of `takeMetrics`. Default: `performance.now`. */
+  now?: () => number;
 }
 
 /** Everything in flight as plain data, for logs, drawings and tests. */
@@ -75,6 +79,10 @@ export class OffloadConnector implements Connector {
   readonly #unitTokens: number;
   readonly #recency: Recency;
   readonly #onEvent: ((event: OffloadEvent) => void) | undefined;
+  readonly #chunkEvents: ChunkEvents | null;
+  readonly #now: () => number;
+  /** When requests were told to ask again for the first time, in milliseconds. */
+  readonly #deferredAt = new Map<RequestId, number>();
   readonly #transfers: Transfers;
   /** Pages that this step writes, as far as known. */
   readonly #touched = new Set<PageId>();
@@ -95,12 +103,15 @@ export class OffloadConnector implements Connector {
       .map(({ tokensPerChunk }) => tokensPerChunk)
       .reduce(leastCommonMultiple, layout.unitTokens);
     this.#recency = options.recency ?? 'on-finish';
-    this.#onEvent = options.onEvent;
+    const { onEvent } = options;
+    this.#onEvent = onEvent;
+    this.#now = options.now ?? (() => performance.now());
+    this.#chunkEvents = onEvent ? new ChunkEvents(config.pagesPerSlot, onEvent) : null;
     this.manager = new OffloadManager({
       slots: config.slots,
       policy: config.policy,
       reuseThreshold: options.reuseThreshold ?? 0,
-      onEvent: options.onEvent,
+      onEvent: onEvent && ((event) => this.#tellTier(event)),
     });
     this.#transfers = new Transfers({
       manager: this.manager,
@@ -112,7 +123,10 @@ export class OffloadConnector implements Connector {
       workers,
       jobIds,
       recency: this.#recency,
-      onEvent: options.onEvent,
+      pageBytes: layout.strideBytes,
+      now: this.#now,
+      onEvent,
+      chunkEvents: this.#chunkEvents,
     });
   }
 
@@ -127,6 +141,18 @@ export class OffloadConnector implements Connector {
 
   matchedTokens(request: Request, localTokens: number): number | 'ask again' {
     if (this.#config.slots === 0) return 0;
+    const begun = this.#now();
+    const answer = this.#match(request, localTokens);
+    if (answer === 'ask again') {
+      if (!this.#deferredAt.has(request.id)) this.#deferredAt.set(request.id, begun);
+      return answer;
+    }
+    this.#transfers.collector.sample('lookupSeconds', (this.#now() - begun) / 1000);
+    this.#endDeferral(request.id);
+    return answer;
+  }
+
+  #match(request: Request, localTokens: number): number | 'ask again' {
     const { live, loading } = this.#transfers.tables;
     const state = live.get(request.id);
     // A request never loads and stores at once, and what is in flight still decides what the tier holds.
@@ -145,6 +171,7 @@ export class OffloadConnector implements Connector {
       const key = chunkKey(sequence, group, chunk);
       const answer = answers.get(key) ?? this.manager.lookup(key);
       answers.set(key, answer);
+      if (answer !== 'MISS') this.#chunkEvents?.note(sequence, group, chunk);
       return answer;
     };
     const tokens = agreeOnHit(this.#askingOrder, lookup, bounds);
@@ -173,6 +200,7 @@ export class OffloadConnector implements Connector {
       );
     }
     const job = this.#transfers.createLoad(state, tables, localTokens, end);
+    this.#transfers.collector.hit(job.keys.length);
     this.#newLoads.push({ id: job.id, slots: job.slots, pages: job.pages });
     // The request is parked, not scheduled: nothing else would report its pages.
     for (const { id } of this.#groups) this.#touch(tables[id]);
@@ -236,6 +264,7 @@ export class OffloadConnector implements Connector {
   }
 
   requestFinished(request: Request, { tables, states }: Holdings): void {
+    this.#endDeferral(request.id);
     const { live, draining, fence } = this.#transfers.tables;
     const state = live.get(request.id);
     if (state === undefined) return;
@@ -260,6 +289,15 @@ export class OffloadConnector implements Connector {
       'the connector was reset in the middle of a step; reset it between steps',
     );
     this.#flushNext.push(...this.#transfers.discardAll());
+  }
+
+  /** Figures since the last call; the counters of `metrics` go on. */
+  takeMetrics(): TierMetrics {
+    const { allocations, storesSkipped } = this.manager.takeStatistics();
+    const { collector } = this.#transfers;
+    collector.add('storesSkipped', storesSkipped);
+    const { total, write, read } = this.manager.usage;
+    return collector.take({ allocations, gauges: { usage: total, writing: write, reading: read } });
   }
 
   snapshot(): ConnectorSnapshot {
@@ -321,6 +359,20 @@ export class OffloadConnector implements Connector {
         `request ${id}: ${tokens} tokens are not a whole number of pages of ${group.tokensPerPage} in group ${group.id}`,
       );
     }
+  }
+
+  #endDeferral(id: RequestId): void {
+    const since = this.#deferredAt.get(id);
+    if (since === undefined) return;
+    this.#deferredAt.delete(id);
+    this.#transfers.collector.sample('deferralSeconds', (this.#now() - since) / 1000);
+  }
+
+  #tellTier(event: TierEvent): void {
+    this.#onEvent?.(event);
+    if (event.type === 'tier-stored') this.#chunkEvents?.stored(event.keys);
+    else if (event.type === 'tier-removed') this.#chunkEvents?.removed(event.keys);
+    else this.#chunkEvents?.reset();
   }
 
   #touch(pages: Iterable<PageId>): void {

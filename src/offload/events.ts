@@ -1,4 +1,5 @@
 /** What happens in the host tier, as plain data: for logs, counters and drawings. */
+import type { ChunkEvent } from './chunk-events.ts';
 import type { JobId, PageId, PrefixKey, RequestId, SlotId } from '../units.ts';
 
 /** From the host tier's bookkeeping. A `removed` event precedes the `stored` event that reuses its slot. */
@@ -11,6 +12,8 @@ export type TierEvent =
 /** From the connector. Page `pages[i]` and slot `slots[i]` belong together. */
 export type OffloadEvent =
   | TierEvent
+  /** What the tier events before them say, in terms of tokens. */
+  | ChunkEvent
   | {
       readonly type: 'store-prepared' | 'load-prepared';
       readonly job: JobId;

@@ -34,6 +34,8 @@ export interface TransferJob {
   readonly immediatePages: readonly PageId[];
   /** By offloaded group: one past the last of the owner's chunks that it covers. */
   readonly endChunks: readonly number[];
+  /** Milliseconds, by the connector's clock. */
+  readonly createdAt: number;
   /** Workers that have not acknowledged yet. The job ends when it reaches 0. */
   workersLeft: number;
   /** One worker failed: the job fails when it ends. */

@@ -17,6 +17,8 @@ import { chunkKey, chunksIn, type OffloadGroup } from './groups.ts';
 import type { ConnectorTables } from './integrity.ts';
 import type { JobIdCounter, TransferJob } from './jobs.ts';
 import { newMetrics } from './metrics.ts';
+import type { ChunkEvents } from './chunk-events.ts';
+import { TierMetricsCollector } from './tier-metrics.ts';
 import type { OffloadManager } from './offload-manager.ts';
 import { newRequestState, type RequestState } from './request-state.ts';
 import { rowOffer, stateOffers, type Chunk, type StoreOffer } from './store-choice.ts';
@@ -40,7 +42,13 @@ export interface TransfersOptions {
   workers: number;
   jobIds: JobIdCounter;
   recency: Recency;
+  /** Bytes that move with a page. */
+  pageBytes: number;
+  /** Milliseconds. */
+  now: () => number;
   onEvent: ((event: OffloadEvent) => void) | undefined;
+  /** Told of what goes into the tier; null if nobody listens. */
+  chunkEvents: ChunkEvents | null;
 }
 
 /** Where a load goes. */
@@ -54,6 +62,7 @@ interface Destination {
 export class Transfers {
   readonly tables: ConnectorTables;
   readonly metrics = newMetrics();
+  readonly collector = new TierMetricsCollector();
   readonly #options: TransfersOptions;
 
   constructor(options: TransfersOptions) {
@@ -163,6 +172,7 @@ export class Transfers {
     const prepared = manager.prepareStore(offered);
     if (prepared === null) {
       this.metrics.allocationFailures += 1;
+      this.collector.add('allocationFailures', 1);
       return;
     }
     for (const [i, cursor] of cursors.entries()) state.cursors[i] = Math.max(state.cursors[i], cursor);
@@ -178,6 +188,7 @@ export class Transfers {
     let accepted = 0;
     for (const chunk of chunks) {
       if (chunk.key !== keys[accepted]) continue;
+      this.#options.chunkEvents?.note(state.request.sequence, this.#options.groups[chunk.group], chunk.index);
       for (const [i, page] of chunk.pages.entries()) {
         pages.push(page);
         slots.push(slotId(chunkSlots[accepted] * pagesPerSlot + chunk.firstPage + i));
@@ -226,10 +237,19 @@ export class Transfers {
     job.owner.jobs.delete(id);
     if (job.kind === 'store') this.#endStore(job);
     else this.#endLoad(job);
+    if (!job.failed) this.#measure(job);
     const type = job.kind === 'store' ? 'store-ended' : 'load-ended';
     this.#options.onEvent?.({ type, job: id, requestId: job.owner.request.id, ok: !job.failed });
     this.settle(job.owner);
     return job;
+  }
+
+  #measure({ kind, pages, createdAt }: TransferJob): void {
+    const { pageBytes, now } = this.#options;
+    const bytes = pages.length * pageBytes;
+    this.collector.add(kind === 'store' ? 'storeBytes' : 'loadBytes', bytes);
+    this.collector.add(kind === 'store' ? 'storeSeconds' : 'loadSeconds', (now() - createdAt) / 1000);
+    this.collector.sample(kind === 'store' ? 'storeSize' : 'loadSize', bytes);
   }
 
   /** Drops a finished request once nothing of it is left to build or to wait for. */
@@ -265,8 +285,16 @@ export class Transfers {
     owner: RequestState,
     what: Pick<TransferJob, 'keys' | 'chunkSlots' | 'pages' | 'slots' | 'immediatePages' | 'endChunks'>,
   ): TransferJob {
-    const { jobIds, workers, onEvent } = this.#options;
-    const job: TransferJob = { id: jobIds.next(), kind, owner, ...what, workersLeft: workers, failed: false };
+    const { jobIds, workers, now, onEvent } = this.#options;
+    const job: TransferJob = {
+      id: jobIds.next(),
+      kind,
+      owner,
+      ...what,
+      createdAt: now(),
+      workersLeft: workers,
+      failed: false,
+    };
     this.tables.jobs.set(job.id, job);
     owner.jobs.add(job.id);
     const requestId: RequestId = owner.request.id;
@@ -322,6 +350,7 @@ export class Transfers {
   #endStore(job: TransferJob): void {
     const { manager, fence } = this.tables;
     manager.completeStore(tailFirst(job.keys), !job.failed);
+    if (job.failed) this.#options.chunkEvents?.forget(job.keys);
     fence.remove(job.pages, job.id);
     this.metrics[job.failed ? 'storesFailed' : 'storesCompleted'] += 1;
     if (!job.failed) this.metrics.pagesStored += job.pages.length;

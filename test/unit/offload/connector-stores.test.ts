@@ -190,7 +190,7 @@ describe('which pages are stored', () => {
     steps.acknowledge(id, id);
     expect(connector.manager.counts.evictable).toBe(1);
     steps.acknowledge(id);
-    expect(events).toEqual(['store-prepared', 'tier-stored', 'store-ended']);
+    expect(events).toEqual(['store-prepared', 'tier-stored', 'chunk-stored', 'store-ended']);
   });
 
   it('F9: one failing worker fails the job, once all have answered', () => {
