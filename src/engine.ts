@@ -121,7 +121,10 @@ export class Engine<W extends Worker = Worker> {
     this.executor = executorOf(this.allRanks, config);
     this.nextToken = options.nextToken ?? mixedToken;
     this.hasher = createPrefixHasher({ salt: config.cache.salt });
-    this.cache = new CacheManager(config.cache, { onEvent: options.onCacheEvent });
+    this.cache = new CacheManager(config.cache, {
+      onEvent: options.onCacheEvent,
+      announceTails: config.offload.slots > 0 ? 'fenced' : 'no',
+    });
     this.connector = new OffloadConnector({
       config: config.offload,
       layout: this.cache.layout,

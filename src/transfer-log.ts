@@ -10,7 +10,7 @@ import type { StepRecord } from './schedule/step-log.ts';
 import type { StepPlan, StoreJob } from './schedule/step-plan.ts';
 import { StoreQueue, type StoreCopy } from './transfer/store-queue.ts';
 import { type JobId, type PageId, type SlotId } from './units.ts';
-import { overwrittenPages, writtenPages } from './written-pages.ts';
+import { overwrittenPages, rewrittenPages } from './written-pages.ts';
 
 /** One page of a store that is not complete. */
 interface StorePage {
@@ -144,7 +144,7 @@ export class TransferLog {
   }
 
   #write(plan: StepPlan): void {
-    for (const page of writtenPages(plan, this.#layout)) {
+    for (const page of rewrittenPages(plan, this.#layout)) {
       for (const job of this.#unread.get(page) ?? []) {
         const entry = this.#pending.get(job)?.find((candidate) => candidate.page === page);
         if (entry === undefined || entry.isSuspect) continue;

@@ -12,9 +12,12 @@ export function computedPages(plan: Pick<StepPlan, 'forward'>, { groups }: Cache
   return computed;
 }
 
-/** Pages that the step writes in any way: zeroed, copied onto, loaded or computed. */
-export function writtenPages(plan: StepPlan, layout: CacheLayout): Set<PageId> {
-  const written = computedPages(plan, layout);
+/**
+ * Pages of which the step changes what they held: zeroed, copied onto, loaded, or computed from their first row on. Rows
+ * that a request adds to its own page leave those before them as they are.
+ */
+export function rewrittenPages(plan: StepPlan, layout: CacheLayout): Set<PageId> {
+  const written = overwrittenPages(plan, layout);
   for (const { pages } of plan.newPageIdsToZero) for (const page of pages) written.add(page);
   for (const { destination } of plan.copies) written.add(destination);
   for (const { pages } of plan.loads) for (const page of pages) written.add(page);

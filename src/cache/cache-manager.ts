@@ -43,10 +43,11 @@ export interface CacheManagerOptions {
   /** A pool of `config.pages` pages to use instead of a new one. Its own events go where it was told. */
   readonly pool?: PagePool;
   /**
-   * Whether states inside a page are announced (`takeAnnouncedTails`) and held until their request is freed, for
-   * somebody who stores them. Default: false.
+   * Whether states inside a page that get a page of their own are announced (`takeAnnouncedTails`), for somebody who
+   * stores them. `held`: their pages stay until their request is freed. `fenced`: whoever stores them looks after that.
+   * Default: `no`.
    */
-  readonly announceTails?: boolean;
+  readonly announceTails?: 'no' | 'held' | 'fenced';
 }
 
 export interface CacheStatistics {
@@ -121,7 +122,7 @@ export class CacheManager {
   #readmittedHitTokens = 0;
 
   constructor(config: CacheConfig, options: CacheManagerOptions = {}) {
-    const { onEvent, announceTails = false } = options;
+    const { onEvent, announceTails = 'no' } = options;
     this.#config = config;
     this.#onEvent = onEvent;
     this.layout = resolveLayout(config);
@@ -143,7 +144,11 @@ export class CacheManager {
           unwritten:
             this.layout.partialHits || (hasRecurrent && layout.kind === 'recurrent') ? this.#unwritten : null,
         },
-        announceTails ? (tail) => this.#announced.push({ ...tail, group: layout.id }) : null,
+        {
+          onAnnounce:
+            announceTails === 'no' ? null : (tail) => this.#announced.push({ ...tail, group: layout.id }),
+          holdsAnnounced: announceTails === 'held',
+        },
       ),
     );
     this.#coordinator = new Coordinator(this.layout, this.#groups, this.#pool);

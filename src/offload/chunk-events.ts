@@ -5,14 +5,14 @@
  */
 import type { TokenSequence } from '../cache/token-sequence.ts';
 import { groupOfKey } from '../cache/prefix-key.ts';
-import type { GroupId, PrefixKey } from '../units.ts';
+import { floorTo, type GroupId, type PrefixKey } from '../units.ts';
 import { chunkKey, keepsEverything, type OffloadGroup } from './groups.ts';
 
 export type ChunkEvent =
   | {
       readonly type: 'chunk-stored';
       readonly group: GroupId;
-      /** One a page of the chunk, its last one is the chunk's. */
+      /** One a page of the chunk, or one a hash unit of a tail; its last one is the chunk's. */
       readonly pageKeys: readonly PrefixKey[];
       /** Key of the tokens before the chunk; `null` at the start of a prompt. */
       readonly parent: PrefixKey | null;
@@ -62,6 +62,28 @@ export class ChunkEvents {
       parent: chunk === 0 ? null : chunkKey(sequence, group, chunk - 1),
       tokens: [...sequence.tokens(start + tokensPerChunk).subarray(start)],
       pageTokens: tokensPerPage,
+    });
+  }
+
+  /** Remembers a page that ends inside, at `tokens`: its keys are those of the hash units in it. */
+  noteTail(sequence: TokenSequence, group: OffloadGroup, tokens: number): void {
+    const key = sequence.prefixKey(tokens, group.id);
+    if (this.#known.has(key)) return;
+    if (!keepsEverything(group)) {
+      this.#known.set(key, bare(key, group.id));
+      return;
+    }
+    const { unitTokens } = sequence;
+    const start = floorTo(tokens, group.tokensPerPage);
+    this.#known.set(key, {
+      type: 'chunk-stored',
+      group: group.id,
+      pageKeys: Array.from({ length: (tokens - start) / unitTokens }, (_, unit) =>
+        sequence.prefixKey(start + (unit + 1) * unitTokens, group.id),
+      ),
+      parent: start === 0 ? null : sequence.prefixKey(start, group.id),
+      tokens: [...sequence.tokens(tokens).subarray(start)],
+      pageTokens: unitTokens,
     });
   }
 

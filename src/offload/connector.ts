@@ -24,11 +24,12 @@ import { ChunkEvents } from './chunk-events.ts';
 import type { OffloadEvent, TierEvent } from './events.ts';
 import { chunkKey, offloadGroups, type OffloadGroup } from './groups.ts';
 import { checkTables } from './integrity.ts';
-import { JobIdCounter } from './jobs.ts';
+import { JobIdCounter, type TransferJob } from './jobs.ts';
 import { agreeOnHit, type LookupResult } from './lookup.ts';
 import type { OffloadMetrics } from './metrics.ts';
 import { OffloadManager } from './offload-manager.ts';
 import { computedAtEnd, type RequestState } from './request-state.ts';
+import { extendByTail, keepsTails } from './tails.ts';
 import type { TierMetrics } from './tier-metrics.ts';
 import { Transfers, type Recency } from './transfers.ts';
 
@@ -77,6 +78,8 @@ export class OffloadConnector implements Connector {
   readonly #askingOrder: readonly OffloadGroup[];
   /** What a hit in the tier is a multiple of. */
   readonly #unitTokens: number;
+  /** What a hit with a tail is a multiple of; null where there are no tails. */
+  readonly #tailTokens: number | null;
   readonly #recency: Recency;
   readonly #onEvent: ((event: OffloadEvent) => void) | undefined;
   readonly #chunkEvents: ChunkEvents | null;
@@ -102,6 +105,7 @@ export class OffloadConnector implements Connector {
     this.#unitTokens = this.#groups
       .map(({ tokensPerChunk }) => tokensPerChunk)
       .reduce(leastCommonMultiple, layout.unitTokens);
+    this.#tailTokens = keepsTails(layout, this.#groups, config.pagesPerSlot) ? layout.hashTokens : null;
     this.#recency = options.recency ?? 'on-finish';
     const { onEvent } = options;
     this.#onEvent = onEvent;
@@ -174,12 +178,22 @@ export class OffloadConnector implements Connector {
       if (answer !== 'MISS') this.#chunkEvents?.note(sequence, group, chunk);
       return answer;
     };
-    const tokens = agreeOnHit(this.#askingOrder, lookup, bounds);
+    const whole = agreeOnHit(this.#askingOrder, lookup, bounds);
+    if (whole === 'ask again') return whole;
+    const tokens = this.#withTail(request, whole, bounds.tokensMax);
     if (tokens === 'ask again' || tokens === localTokens) return tokens === 'ask again' ? tokens : 0;
     // Once the other request's load ends, the key is a hit on the device and costs no transfer.
     const needed = this.#transfers.keysBetween(request, localTokens, tokens);
+    needed.push(...this.#transfers.tailKeys(request, tokens));
     if (loading.size > 0 && needed.some((key) => loading.has(key))) return 'ask again';
     return tokens - localTokens;
+  }
+
+  #withTail({ sequence }: Request, whole: number, tokensMax: number): number | 'ask again' {
+    const hashTokens = this.#tailTokens;
+    if (hashTokens === null) return whole;
+    const bounds = { tokens: whole, tokensMax, unitTokens: this.#unitTokens, hashTokens };
+    return extendByTail(sequence, this.#groups, (key) => this.manager.lookup(key), bounds);
   }
 
   updateStateAfterAllocation(
@@ -192,7 +206,7 @@ export class OffloadConnector implements Connector {
     if (externalTokens === 0) return [];
     const end = localTokens + externalTokens;
     this.#requireWholePages(request, localTokens);
-    this.#requireWholePages(request, end);
+    if (this.#tailTokens === null || end % this.#tailTokens !== 0) this.#requireWholePages(request, end);
     for (const { id, tokensPerPage } of this.#groups) {
       invariant(
         end / tokensPerPage <= tables[id].length,
@@ -321,16 +335,21 @@ export class OffloadConnector implements Connector {
   #buildStores(output: SchedulerOutput, flush: Set<JobId>): StoreJob[] {
     const { draining } = this.#transfers.tables;
     const stores: StoreJob[] = [];
-    const build = (state: RequestState, holdings: Holdings, computedTokens: number): StoreJob[] => {
-      const jobs = this.#transfers.createStores(state, holdings, computedTokens);
+    const add = (state: RequestState, jobs: readonly TransferJob[]): StoreJob[] => {
       const built = jobs.map(({ id, pages, slots }): StoreJob => {
         return state.finished ? { id, pages, slots, isLast: true } : { id, pages, slots };
       });
       stores.push(...built);
       return built;
     };
+    const build = (state: RequestState, holdings: Holdings, computedTokens: number): StoreJob[] =>
+      add(state, this.#transfers.createStores(state, holdings, computedTokens));
     for (const { request, holdings, computedBefore, scheduledTokens } of output.scheduled) {
-      build(this.#transfers.stateOf(request), holdings, computedBefore + scheduledTokens);
+      const state = this.#transfers.stateOf(request);
+      build(state, holdings, computedBefore + scheduledTokens);
+      if (this.#tailTokens === null) continue;
+      const states = output.tails.filter((tail) => tail.request === request.id);
+      if (states.length > 0) add(state, this.#transfers.createTailStore(state, holdings, states));
     }
     for (const state of draining) {
       if (state.last === null) continue;

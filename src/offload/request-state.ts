@@ -14,6 +14,8 @@ export interface RequestState {
   readonly offered: number[];
   /** In flight: one load, or any number of stores. */
   readonly jobs: Set<JobId>;
+  /** Keys of the tails that this request stored or loaded. */
+  readonly tails: PrefixKey[];
   /** Keys that this request brought into the host tier. */
   readonly stored: Set<PrefixKey>;
   /** A load failed: the request computes what the tier could not deliver, instead of asking for it for ever. */
@@ -30,6 +32,7 @@ export function newRequestState(request: Request, groups: number): RequestState 
     cursors: new Array<number>(groups).fill(0),
     offered: new Array<number>(groups).fill(0),
     jobs: new Set(),
+    tails: [],
     stored: new Set(),
     hostRefused: false,
     finished: false,

@@ -13,6 +13,8 @@ export interface Chunk {
   /** `pages[i]` is the chunk's page `firstPage + i`: a state stands for the whole chunk, where its last page would. */
   readonly pages: readonly PageId[];
   readonly firstPage: number;
+  /** For a chunk that ends inside its page: tokens that its key stands for. Else null. */
+  readonly tailTokens: number | null;
   /** Its pages may be given back while the request runs, so they are fenced at once. */
   readonly isImmediate: boolean;
 }
@@ -50,7 +52,15 @@ export function stateOffers(source: Source, { groups, pagesPerSlot }: ChoiceOpti
       const key = chunkKey(request.sequence, group, chunk);
       offers.push({
         chunks: [
-          { group: index, index: chunk, key, pages: [page], firstPage: pagesPerSlot - 1, isImmediate: true },
+          {
+            group: index,
+            index: chunk,
+            key,
+            pages: [page],
+            firstPage: pagesPerSlot - 1,
+            tailTokens: null,
+            isImmediate: true,
+          },
         ],
         cursors: cursors.map((cursor, i) => (i === index ? chunk + 1 : cursor)),
       });
@@ -82,6 +92,7 @@ export function rowOffer(source: Source, { groups, pagesPerSlot }: ChoiceOptions
         key,
         pages,
         firstPage: 0,
+        tailTokens: null,
         isImmediate: !keepsEverything(group),
       });
     }

@@ -21,6 +21,8 @@ import type { ChunkEvents } from './chunk-events.ts';
 import { TierMetricsCollector } from './tier-metrics.ts';
 import type { OffloadManager } from './offload-manager.ts';
 import { newRequestState, type RequestState } from './request-state.ts';
+import { keyOfPage, tailPages } from './tails.ts';
+import type { GroupTail } from '../cache/cache-manager.ts';
 import { rowOffer, stateOffers, type Chunk, type StoreOffer } from './store-choice.ts';
 
 /**
@@ -93,6 +95,13 @@ export class Transfers {
     return this.#keysOf(request, (group) => [chunksIn(start, group), chunksIn(end, group)]);
   }
 
+  /** Keys of the pages that end inside at so many tokens. */
+  tailKeys({ sequence }: Request, tokens: number): PrefixKey[] {
+    return this.#options.groups
+      .filter(({ tokensPerChunk }) => tokens % tokensPerChunk !== 0)
+      .map((group) => sequence.prefixKey(tokens, group.id));
+  }
+
   /**
    * Pins the slots that the pages of a request between two boundaries are loaded from, all of which the tier must have
    * ready. Positions without a page are behind every window and need nothing.
@@ -120,6 +129,7 @@ export class Transfers {
       endChunks: groups.map((group) => chunksIn(end, group)),
     });
     for (const key of keys) loading.set(key, job.id);
+    state.tails.push(...this.tailKeys(request, end));
     this.metrics.loadsPrepared += 1;
     this.metrics.hitPages += destinations.length;
     return job;
@@ -137,7 +147,10 @@ export class Transfers {
     const table = tables[group.id];
     for (let at = start / group.tokensPerPage; at < end / group.tokensPerPage; at += 1) {
       if (table[at] === NULL_PAGE) continue;
-      const key = chunkKey(request.sequence, group, Math.floor(at / pagesPerSlot));
+      const key =
+        pagesPerSlot === 1
+          ? keyOfPage(request.sequence, group, at, end)
+          : chunkKey(request.sequence, group, Math.floor(at / pagesPerSlot));
       destinations.push({ key, page: table[at], place: at % pagesPerSlot });
     }
     return destinations;
@@ -161,6 +174,23 @@ export class Transfers {
     for (const offer of stateOffers(source, this.#options)) this.#offer(state, offer, jobs);
     const rows = rowOffer(source, this.#options);
     if (rows) this.#offer(state, rows, jobs);
+    return jobs;
+  }
+
+  /** Offers a tail, all of its pages or none: its states have pages that the pool may reclaim at any time. */
+  createTailStore(state: RequestState, { tables }: Holdings, states: readonly GroupTail[]): TransferJob[] {
+    const [{ tokens }] = states;
+    const { request } = state;
+    const tokensMax = Math.min(seenTokens(request), this.#options.tokensMax(request));
+    if (this.tables.discarded.size > 0 || tokens > tokensMax) return [];
+    const pages = tailPages(request.sequence, this.#options.groups, tables, states);
+    if (pages === null) return [];
+    const chunks = pages.map(({ group, key, page }): Chunk => {
+      return { group, index: 0, key, pages: [page], firstPage: 0, tailTokens: tokens, isImmediate: true };
+    });
+    const jobs: TransferJob[] = [];
+    this.#offer(state, { chunks, cursors: state.cursors }, jobs);
+    state.tails.push(...chunks.map(({ key }) => key));
     return jobs;
   }
 
@@ -188,7 +218,7 @@ export class Transfers {
     let accepted = 0;
     for (const chunk of chunks) {
       if (chunk.key !== keys[accepted]) continue;
-      this.#options.chunkEvents?.note(state.request.sequence, this.#options.groups[chunk.group], chunk.index);
+      this.#noteChunk(state.request, chunk);
       for (const [i, page] of chunk.pages.entries()) {
         pages.push(page);
         slots.push(slotId(chunkSlots[accepted] * pagesPerSlot + chunk.firstPage + i));
@@ -207,6 +237,12 @@ export class Transfers {
     });
     this.tables.fence.register(state.finished ? pages : immediatePages, job.id);
     jobs.push(job);
+  }
+
+  #noteChunk({ sequence }: Request, { group: place, index, tailTokens }: Chunk): void {
+    const { chunkEvents, groups } = this.#options;
+    if (tailTokens === null) chunkEvents?.note(sequence, groups[place], index);
+    else chunkEvents?.noteTail(sequence, groups[place], tailTokens);
   }
 
   /** The job of an id, which must be a store in flight. */
@@ -310,8 +346,8 @@ export class Transfers {
   #noteReturns(state: RequestState, chunks: readonly Chunk[]): void {
     const { manager } = this.tables;
     const returned: PrefixKey[] = [];
-    for (const { group, index, key } of chunks) {
-      if (index < state.offered[group]) continue;
+    for (const { group, index, key, tailTokens } of chunks) {
+      if (tailTokens !== null || index < state.offered[group]) continue;
       state.offered[group] = index + 1;
       if (!manager.has(key)) returned.push(key);
     }
@@ -319,13 +355,14 @@ export class Transfers {
   }
 
   /** Keys of what was offered or loaded of a request, its head first; of windows and states, those that are there. */
-  #keysPassed({ request, cursors }: RequestState): PrefixKey[] {
+  #keysPassed({ request, cursors, tails }: RequestState): PrefixKey[] {
     const { manager } = this.tables;
-    return this.#keysOf(
+    const chunks = this.#keysOf(
       request,
       (_, index) => [0, cursors[index]],
       (key, { windowChunks }) => windowChunks === null || manager.has(key),
     );
+    return tails.length > 0 ? [...chunks, ...tails.filter((key) => manager.has(key))] : chunks;
   }
 
   /** Keys of the chunks between two places by group, those of earlier tokens first. */

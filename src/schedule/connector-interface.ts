@@ -2,7 +2,13 @@
  * What the scheduler needs from an offloading connector, and what it tells it. `offload/connector` implements this;
  * the scheduler works without one.
  */
-import type { BoundaryState, GroupPages, PageCopyBatch, PagesByGroup } from '../cache/cache-manager.ts';
+import type {
+  BoundaryState,
+  GroupPages,
+  GroupTail,
+  PageCopyBatch,
+  PagesByGroup,
+} from '../cache/cache-manager.ts';
 import type { Acknowledgement, LoadJob, StoreJob } from './step-plan.ts';
 import type { Request } from './request.ts';
 import type { JobId, PageId, RequestId } from '../units.ts';
@@ -37,6 +43,8 @@ export interface SchedulerOutput {
   readonly newPageIdsToZero: readonly GroupPages[];
   /** Release it once the step has run. */
   readonly copies: PageCopyBatch;
+  /** States inside pages that this step copies to pages of their own, of requests that run in it. */
+  readonly tails: readonly GroupTail[];
 }
 
 export interface ConnectorMeta {

@@ -12,6 +12,7 @@
 import {
   NO_HIT,
   type CacheManager,
+  type GroupTail,
   type InFlight,
   type PagesByGroup,
   type PrefixHit,
@@ -100,7 +101,16 @@ export class Scheduler {
       preempted: pass.preempted,
       newPageIdsToZero: this.cache.takeNewPageIdsToZero(),
       copies: this.cache.takePageCopies(),
+      tails: this.tailsOf(pass),
     };
+  }
+
+  /** Those of requests that gave way in mid-step are void. */
+  private tailsOf({ scheduled }: Pass): GroupTail[] {
+    const tails = this.cache.takeAnnouncedTails();
+    if (tails.length === 0) return tails;
+    const running = new Set(scheduled.map(({ request }) => request.id));
+    return tails.filter(({ request }) => running.has(request));
   }
 
   /** A scheduled step has come back, or never will. Requests that waited for it with their pages give them back. */

@@ -7,6 +7,9 @@ import { pageId, slotId, type PageId, type PrefixKey, type SlotId } from '../uni
 import { pageShape, wordsOfRows } from '../witness/page-shape.ts';
 import { witnessOps } from '../witness/witness-ops.ts';
 
+/** What the scratch page holds where nothing is expected. */
+const UNKNOWN = 0x5ca1ab1e;
+
 /** The scratch page that expectations are computed on. Page 0 is the null page. */
 const SCRATCH = pageId(1);
 
@@ -63,7 +66,7 @@ export class HostShadow {
       if (kind === 'recurrent' && expected.length === 0) continue;
       const bytes = this.engine.ranks[rank].host!.view(slotId(place));
       const found = new Uint32Array(bytes.buffer, bytes.byteOffset, expected.length);
-      const word = expected.findIndex((value, i) => found[i] !== value);
+      const word = expected.findIndex((value, i) => value !== UNKNOWN && found[i] !== value);
       if (word >= 0) return `rank ${rank}, word ${word}: ${found[word]} for ${expected[word]}`;
     }
     return null;
@@ -76,6 +79,7 @@ export class HostShadow {
     const before = this.learnt.get(sequence) ?? 0;
     if (before === sequence.length) return;
     this.learnt.set(sequence, sequence.length);
+    if (this.engine.cache.layout.partialHits) this.learnTails(request, before);
     for (const [index, { id, kind, tokensPerPage }] of groups.entries()) {
       if (kind === 'ring') continue;
       const chunkTokens = tokensPerPage * pagesPerSlot;
@@ -94,16 +98,35 @@ export class HostShadow {
     }
   }
 
-  /** What the page of a group that ends with token `end` holds once it is full, by rank. */
+  /** Keys that stand for the beginning of a page. */
+  private learnTails(request: Request, before: number): void {
+    const { groups, hashTokens } = this.engine.cache.layout;
+    const { sequence } = request;
+    for (
+      let end = (Math.floor(before / hashTokens) + 1) * hashTokens;
+      end <= sequence.length;
+      end += hashTokens
+    ) {
+      for (const [index, { id, kind, tokensPerPage }] of groups.entries()) {
+        if (kind === 'ring' || end % tokensPerPage === 0) continue;
+        const key = sequence.prefixKey(end, id);
+        if (!this.chunks.has(key)) {
+          this.chunks.set(key, [{ group: index, words: this.pageWords(request, index, end) }]);
+        }
+      }
+    }
+  }
+
+  /** What the page of a group that ends with token `end`, or ends inside there, holds up to it, by rank. */
   private pageWords({ id, sequence }: Request, group: number, end: number): Uint32Array[] {
     const { layout } = this.engine.cache;
     const { tokensPerPage } = layout.groups[group];
     return this.engine.ranks.map((_, rank) => {
       const shape = pageShape(layout, layout.groups[group], rank);
-      const pool = new Uint32Array(2 * shape.strideWords);
+      const pool = new Uint32Array(2 * shape.strideWords).fill(UNKNOWN);
       const request = {
         requestId: id,
-        start: end - tokensPerPage,
+        start: (Math.ceil(end / tokensPerPage) - 1) * tokensPerPage,
         end,
         computedFrom: 0,
         tables: layout.groups.map(() => new Array<PageId>(sequence.length + 1).fill(SCRATCH)),

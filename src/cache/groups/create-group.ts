@@ -4,14 +4,11 @@ import { CompressedGroup } from './compressed.ts';
 import { CrossAttentionGroup } from './cross-attention.ts';
 import { FullAttentionGroup } from './full-attention.ts';
 import type { PagedGroup, GroupOptions } from './paged-group.ts';
-import { AlignedRecurrentGroup, RecurrentGroup, type AnnouncedTail } from './recurrent.ts';
+import { AlignedRecurrentGroup, RecurrentGroup, type Announcing } from './recurrent.ts';
 import { RingGroup } from './ring.ts';
 import { SlidingWindowGroup } from './sliding-window.ts';
 
-export function createGroup(
-  options: GroupOptions,
-  onAnnounce: ((tail: AnnouncedTail) => void) | null,
-): PagedGroup {
+export function createGroup(options: GroupOptions, announcing: Announcing): PagedGroup {
   const { config } = options.layout;
   switch (config.kind) {
     case 'full-attention':
@@ -25,7 +22,7 @@ export function createGroup(
     case 'recurrent':
       return config.states === 'all'
         ? new RecurrentGroup(options)
-        : new AlignedRecurrentGroup({ ...options, config, onAnnounce });
+        : new AlignedRecurrentGroup({ ...options, config, ...announcing });
     case 'cross-attention':
       return new CrossAttentionGroup(options);
     case 'ring':

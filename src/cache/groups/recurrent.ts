@@ -66,16 +66,22 @@ export class RecurrentGroup extends PagedGroup {
   }
 }
 
-export interface AlignedRecurrentOptions extends GroupOptions {
-  readonly config: RecurrentConfig;
+export interface Announcing {
   /** Told of each state inside a page that moves to a page of its own; null if nobody asks. */
   readonly onAnnounce: ((tail: AnnouncedTail) => void) | null;
+  /** Whether that page stays until the request is freed. */
+  readonly holdsAnnounced: boolean;
+}
+
+export interface AlignedRecurrentOptions extends GroupOptions, Announcing {
+  readonly config: RecurrentConfig;
 }
 
 export class AlignedRecurrentGroup extends RecurrentGroup {
   readonly #draftedPages: number;
   readonly #onEvent: CacheEventHandler | undefined;
   readonly #onAnnounce: ((tail: AnnouncedTail) => void) | null;
+  readonly #holdsAnnounced: boolean;
   readonly #running = new Map<RequestId, Running>();
 
   constructor(options: AlignedRecurrentOptions) {
@@ -83,6 +89,7 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
     this.#onEvent = options.onEvent;
     this.#draftedPages = options.config.speculativePages;
     this.#onAnnounce = options.onAnnounce;
+    this.#holdsAnnounced = options.holdsAnnounced;
   }
 
   /** The running state of each step in flight, the one before them, and the drafted ones. */
@@ -248,11 +255,11 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
     this.pool.touch([page]);
     this.copies.add({ group: this.layout.id, source: page, destination: copy });
     this.unwritten?.add(copy);
-    if (this.#onAnnounce) {
+    if (this.#onAnnounce && this.#holdsAnnounced) {
       this.pool.touch([copy]);
       this.#runningOf(request.id).announced.push(copy);
-      this.#onAnnounce({ request: request.id, page: copy, tokens: keyed });
     }
+    this.#onAnnounce?.({ request: request.id, page: copy, tokens: keyed });
     return 1;
   }
 

@@ -419,7 +419,7 @@ describe('hits that end inside a page', () => {
   });
 
   it('H25: who goes on from a state under a key leaves the key to a copy', () => {
-    const world = new World(30, [full(2), recurrent(4)], {}, { announceTails: true });
+    const world = new World(30, [full(2), recurrent(4)], {}, { announceTails: 'held' });
     const a = world.request('a', range(0, 6));
     world.admit(a);
     world.step();

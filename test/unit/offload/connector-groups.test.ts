@@ -103,6 +103,7 @@ class World {
       preempted: [],
       newPageIdsToZero: zeroed(zero, groupId(0)),
       copies: { copies: [] },
+      tails: [],
     });
     this.connector.checkIntegrity();
     return meta;
@@ -315,6 +316,7 @@ describe('the fence', () => {
       preempted: [],
       newPageIdsToZero: [],
       copies: { copies: [{ group: groupId(1), source: pageId(50), destination: page }] },
+      tails: [],
     });
     expect(jobsToFlush).toEqual([stores[0].id]);
   });

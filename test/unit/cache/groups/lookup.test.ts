@@ -11,7 +11,7 @@ function groupOf(config: GroupConfigInput) {
   const [layout] = resolveLayout(cacheConfigSchema.parse({ pages: 64, groups: [config] })).groups;
   const pool = new PagePool(64, { caching: true });
   const options = { layout, pool, copies: new PageCopies(pool), zeroList: null, unwritten: null };
-  return createGroup(options, null);
+  return createGroup(options, { onAnnounce: null, holdsAnnounced: false });
 }
 
 interface Lookup {

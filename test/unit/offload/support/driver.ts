@@ -304,6 +304,7 @@ export class Driver {
       preempted,
       newPageIdsToZero: zeroed([...this.#zero]),
       copies: { copies: [] },
+      tails: [],
     });
     this.connector.checkIntegrity();
     const owners = new Map(this.connector.snapshot().jobs.map((job) => [job.id, job.requestId]));

@@ -92,6 +92,7 @@ export class Steps {
       preempted,
       newPageIdsToZero: zeroed(zero),
       copies: { copies: [] },
+      tails: [],
     });
     this.connector.checkIntegrity();
     return meta;
