@@ -1,0 +1,165 @@
+/** Runs the cases, one after the other, and reports. */
+import type { AcquiredAdapter } from '../runtime/adapter.ts';
+import type { Runtime } from '../runtime/detect.ts';
+import { CASES } from './cases.ts';
+import { failed, type CaseContext, type CaseStatus, type ConformanceCase, type Outcome } from './case.ts';
+import { DEVIATIONS, knownDeviation, type Deviation, type Environment } from './deviations.ts';
+import { SuiteDevices } from './devices.ts';
+import { agentName } from './agent.ts';
+import { TimeoutError, within } from './wait.ts';
+import { asRejection } from './workbench.ts';
+
+export interface CaseResult {
+  readonly id: string;
+  readonly status: CaseStatus;
+  /** Empty where there is nothing to say. */
+  readonly detail: string;
+  readonly spec: string;
+  readonly promise: string;
+  readonly title: string;
+}
+
+export interface ConformanceResult {
+  readonly runtime: Runtime;
+  /** Name and version of the runtime. */
+  readonly agent: string;
+  readonly adapter: string;
+  /** Of the adapter, sorted. */
+  readonly features: readonly string[];
+  /** Of the adapter. */
+  readonly limits: Readonly<Record<string, number>>;
+  readonly cases: readonly CaseResult[];
+  readonly passed: number;
+  readonly failed: number;
+  readonly deviates: number;
+  readonly skipped: number;
+  readonly seconds: number;
+}
+
+export interface ConformanceOptions {
+  /** A fresh adapter with each call. */
+  readonly acquire: () => Promise<AcquiredAdapter>;
+  /** Default: all. */
+  readonly cases?: readonly ConformanceCase[];
+  readonly deviations?: readonly Deviation[];
+  /** Milliseconds that one wait may take. */
+  readonly waitMs?: number;
+  /** Milliseconds that one case may take. */
+  readonly caseMs?: number;
+  /** Called after each case. What it returns is waited for, so that a page can draw. */
+  readonly onResult?: (result: CaseResult, progress: Progress) => void | Promise<void>;
+  /** Stops after the case that runs; the result covers those that ran. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+const WAIT_MS = 15_000;
+const CASE_MS = 60_000;
+
+/**
+ * Runs the cases and reports on each of them; a case that fails, hangs or loses its device is a result and no exception.
+ * Throws `DeviceError` where there is no adapter, or none that gives a device.
+ */
+export async function runConformance(options: ConformanceOptions): Promise<ConformanceResult> {
+  const { cases = CASES, waitMs = WAIT_MS, signal, onResult } = options;
+  const begin = performance.now();
+  const devices = new SuiteDevices(options.acquire, waitMs);
+  try {
+    const { adapter, runtime, description } = await devices.adapter();
+    await devices.open();
+    const environment: Environment = { runtime, agent: agentName(), adapter: description };
+    const results: CaseResult[] = [];
+    for (const one of cases) {
+      if (signal?.aborted === true) break;
+      const outcome = await runCase(one, devices, options);
+      const { id, spec, promise, title } = one;
+      const result = {
+        id,
+        ...explained(outcome, one, environment, options.deviations),
+        spec,
+        promise,
+        title,
+      };
+      results.push(result);
+      await onResult?.(result, { done: results.length, total: cases.length });
+    }
+    const count = (status: CaseStatus) => results.filter((result) => result.status === status).length;
+    return {
+      ...environment,
+      features: [...adapter.features].sort(),
+      limits: limitsOf(adapter.limits),
+      cases: results,
+      passed: count('passed'),
+      failed: count('failed'),
+      deviates: count('deviates'),
+      skipped: count('skipped'),
+      seconds: (performance.now() - begin) / 1000,
+    };
+  } finally {
+    devices.close();
+  }
+}
+
+async function runCase(
+  { run }: ConformanceCase,
+  devices: SuiteDevices,
+  { waitMs = WAIT_MS, caseMs = CASE_MS }: ConformanceOptions,
+): Promise<Outcome> {
+  try {
+    const { value, stray } = await devices.watched(async () => {
+      const context: CaseContext = {
+        device: await devices.open(),
+        requestAdapter: async () => (await devices.adapter()).adapter,
+        requestDevice: (descriptor) => devices.openOwn(descriptor),
+        wait: (promise, what) => within(promise, waitMs, what),
+        once: (key, make) => devices.once(key, make),
+      };
+      return within(run(context), caseMs, 'the case');
+    });
+    return stray === null || value.status === 'failed' ? value : failed(stray);
+  } catch (error) {
+    // What a call that never answers has left behind is nothing for the next case to stumble over.
+    if (error instanceof TimeoutError) devices.discard();
+    return failed(describe(error));
+  } finally {
+    devices.releaseOwn();
+  }
+}
+
+function describe(error: unknown): string {
+  const { name, message } = asRejection(error);
+  return error instanceof TimeoutError ? message : `${name}: ${message}`;
+}
+
+/** A failure that is allowed or known is a deviation. */
+function explained(
+  outcome: Outcome,
+  { id, eitherAllowed }: ConformanceCase,
+  environment: Environment,
+  deviations: readonly Deviation[] = DEVIATIONS,
+): { status: CaseStatus; detail: string } {
+  if (outcome.status !== 'failed') return outcome;
+  if (eitherAllowed !== undefined) {
+    return {
+      status: 'deviates',
+      detail: `${outcome.detail}. The specification allows either: ${eitherAllowed}`,
+    };
+  }
+  const known = knownDeviation(id, environment, deviations);
+  if (known === undefined) return outcome;
+  return { status: 'deviates', detail: `${outcome.detail}. Known: ${known.what} (${known.reference})` };
+}
+
+/** Limits are getters of a prototype in some runtimes and own properties in others. */
+function limitsOf(limits: GPUSupportedLimits): Record<string, number> {
+  const found: Record<string, number> = {};
+  for (const name in limits) {
+    const value: unknown = (limits as unknown as Record<string, unknown>)[name];
+    if (typeof value === 'number') found[name] = value;
+  }
+  return found;
+}
