@@ -337,25 +337,28 @@ const ALIGNMENT_CASES: readonly ConformanceCase[] = [
         ],
       ]),
   },
-  {
-    id: 'limits/write-size',
-    title: 'writes of other than multiples of 4 bytes, or past the end of the array, throw OperationError',
+  ...(
+    [
+      ['write-size', '6 bytes', 0, 6],
+      ['write-past-the-array', 'more bytes than the array has', 60, 8],
+    ] as const
+  ).map(([name, what, offset, size]): ConformanceCase => ({
+    id: `limits/${name}`,
+    title: `a write of ${what} throws OperationError`,
     spec: WRITE,
     promise: FOURS,
     run: async (context) => {
       const bench = new Workbench(context);
-      const { queue } = bench.device;
       const buffer = bench.plain(pattern(16));
-      const bytes = new Uint8Array(64);
-      const odd = thrownBy(() => queue.writeBuffer(buffer, 0, bytes, 0, 6));
-      const past = thrownBy(() => queue.writeBuffer(buffer, 0, bytes, 60, 8));
+      const thrown = thrownBy(() =>
+        bench.device.queue.writeBuffer(buffer, 0, new Uint8Array(64), offset, size),
+      );
       return firstProblem(
-        expectException('6 bytes', odd, 'OperationError'),
-        expectException('past the end of the array', past, 'OperationError'),
+        expectException(what, thrown, 'OperationError'),
         difference(await bench.read(buffer), pattern(16)),
       );
     },
-  },
+  })),
   {
     id: 'limits/usages',
     title: 'mappable usages go with copies in one direction only; commands want the usage they need',

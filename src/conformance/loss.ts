@@ -166,7 +166,6 @@ export const LOSS_CASES: readonly ConformanceCase[] = [
         ['createShaderModule', () => device.createShaderModule({ code: SPIN })],
         ['pushErrorScope', () => device.pushErrorScope('validation')],
         ['buffer.destroy', () => a.destroy()],
-        ['buffer.unmap', () => b.unmap()],
       ];
       const problems = calls.map(([name, call]) => {
         const thrown = thrownBy(call);
@@ -174,6 +173,20 @@ export const LOSS_CASES: readonly ConformanceCase[] = [
       });
       await new Promise((resolve) => setTimeout(resolve, 50));
       return firstProblem(...problems, errors.length === 0 ? null : `event: ${errors[0]}`);
+    },
+  },
+  {
+    id: 'loss/unmap-afterwards',
+    title: 'unmap on a lost device does nothing',
+    spec: webgpu('GPUBuffer.unmap', 'dom-gpubuffer-unmap'),
+    promise: 'Closing after a loss throws nothing.',
+    run: async (context) => {
+      const bench = await ownBench(context);
+      const buffer = bench.readable(64);
+      bench.device.destroy();
+      await lostReason(context, bench.device);
+      const thrown = thrownBy(() => buffer.unmap());
+      return verdict(thrown === null ? null : `${thrown.name}: ${thrown.message}`);
     },
   },
   {

@@ -101,7 +101,10 @@ export class Workbench {
 
   /** A buffer to copy to and to map, so that it is compared without a further copy. */
   readable(contents: Uint32Array | number): GPUBuffer {
-    return this.buffer(contents, BufferUsage.MAP_READ | BufferUsage.COPY_DST);
+    const buffer = this.buffer(contents, BufferUsage.MAP_READ | BufferUsage.COPY_DST);
+    // Some implementations hold contents back until the next submit. `mapping/map-without-submit-*` look at that alone.
+    if (typeof contents !== 'number') this.device.queue.submit([]);
+    return buffer;
   }
 
   record(calls: (encoder: GPUCommandEncoder) => void): GPUCommandBuffer {
