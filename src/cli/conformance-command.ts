@@ -13,6 +13,7 @@ export interface ConformanceCliOptions {
   readonly json?: boolean;
   /** Subjects or ids; all where left out. */
   readonly only?: string;
+  readonly evenFatal?: boolean;
 }
 
 /** 1 if a case failed, else 0. Throws `DeviceError` where there is no adapter. */
@@ -21,7 +22,8 @@ export async function conformanceCommand(options: ConformanceCliOptions, io: Cli
   const stop = new AbortController();
   const release = io.onInterrupt(() => stop.abort());
   try {
-    const result = await runConformance({ acquire: acquireAdapter, cases, signal: stop.signal });
+    const { evenFatal } = options;
+    const result = await runConformance({ acquire: acquireAdapter, cases, evenFatal, signal: stop.signal });
     await writeText(
       io.stdout,
       options.json === true ? `${JSON.stringify(result)}\n` : conformanceText(result),

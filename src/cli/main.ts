@@ -205,6 +205,7 @@ function addConformance(program: Command, { io, exit }: { io: CliIo; exit: (stat
     .helpOption('-h, --help', 'show this')
     .showHelpAfterError('pagefence conformance --help lists the options')
     .option('--only <subject>', 'one subject, or one case by its id; an unknown name lists the subjects')
+    .option('--even-fatal', 'run the cases as well that are known to end the process of this runtime')
     .option('--json', 'the result for a program to read')
     .addHelpText('after', CONFORMANCE_STATUS)
     .action(async (options: ConformanceCliOptions) => {

@@ -3,7 +3,7 @@ import type { AcquiredAdapter } from '../runtime/adapter.ts';
 import type { Runtime } from '../runtime/detect.ts';
 import { CASES } from './cases.ts';
 import { failed, type CaseContext, type CaseStatus, type ConformanceCase, type Outcome } from './case.ts';
-import { DEVIATIONS, knownDeviation, type Deviation, type Environment } from './deviations.ts';
+import { knownDeviation, type Deviation, type Environment } from './deviations.ts';
 import { SuiteDevices } from './devices.ts';
 import { agentName } from './agent.ts';
 import { TimeoutError, within } from './wait.ts';
@@ -42,6 +42,8 @@ export interface ConformanceOptions {
   /** Default: all. */
   readonly cases?: readonly ConformanceCase[];
   readonly deviations?: readonly Deviation[];
+  /** Runs the cases as well that are known to end the process here. */
+  readonly evenFatal?: boolean;
   /** Milliseconds that one wait may take. */
   readonly waitMs?: number;
   /** Milliseconds that one case may take. */
@@ -75,15 +77,9 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     const results: CaseResult[] = [];
     for (const one of cases) {
       if (signal?.aborted === true) break;
-      const outcome = await runCase(one, devices, options);
+      const known = knownDeviation(one.id, environment, options.deviations);
       const { id, spec, promise, title } = one;
-      const result = {
-        id,
-        ...explained(outcome, one, environment, options.deviations),
-        spec,
-        promise,
-        title,
-      };
+      const result = { id, ...(await resultOf(one, known, devices, options)), spec, promise, title };
       results.push(result);
       await onResult?.(result, { done: results.length, total: cases.length });
     }
@@ -135,23 +131,31 @@ function describe(error: unknown): string {
   return error instanceof TimeoutError ? message : `${name}: ${message}`;
 }
 
-/** A failure that is allowed or known is a deviation. */
-function explained(
-  outcome: Outcome,
-  { id, eitherAllowed }: ConformanceCase,
-  environment: Environment,
-  deviations: readonly Deviation[] = DEVIATIONS,
-): { status: CaseStatus; detail: string } {
+/** Runs a case. A failure that is allowed or known is a deviation. */
+async function resultOf(
+  one: ConformanceCase,
+  known: Deviation | undefined,
+  devices: SuiteDevices,
+  options: ConformanceOptions,
+): Promise<{ status: CaseStatus; detail: string }> {
+  if (known?.endsProcess === true && options.evenFatal !== true) {
+    return { status: 'deviates', detail: `Not run. ${knownText(known)}` };
+  }
+  const outcome = await runCase(one, devices, options);
   if (outcome.status !== 'failed') return outcome;
+  const { eitherAllowed } = one;
   if (eitherAllowed !== undefined) {
     return {
       status: 'deviates',
-      detail: `${outcome.detail}. The specification allows either: ${eitherAllowed}`,
+      detail: `${outcome.detail}\nThe specification allows either: ${eitherAllowed}`,
     };
   }
-  const known = knownDeviation(id, environment, deviations);
   if (known === undefined) return outcome;
-  return { status: 'deviates', detail: `${outcome.detail}. Known: ${known.what} (${known.reference})` };
+  return { status: 'deviates', detail: `${outcome.detail}\n${knownText(known)}` };
+}
+
+function knownText({ what, reference }: Deviation): string {
+  return `Known: ${what} (${reference})`;
 }
 
 /** Limits are getters of a prototype in some runtimes and own properties in others. */
