@@ -35,7 +35,8 @@ async function runCommand(program, prefix) {
     (error) => error,
   );
   try {
-    return JSON.parse(stdout);
+    // Dawn writes its warnings to standard output.
+    return JSON.parse(stdout.trimEnd().split('\n').at(-1));
   } catch {
     throw new Error(stderr || `no result from ${program}`);
   }

@@ -95,29 +95,6 @@ export const DISPATCH_CASES: readonly ConformanceCase[] = [
   grid(255, 257, 1),
   grid(3, 5, 7),
   {
-    id: 'dispatch/no-workgroups',
-    title: 'a dispatch of no workgroups runs nothing and is no error',
-    spec: DISPATCH,
-    promise: 'None: empty lists record no dispatch.',
-    run: async (context) => {
-      const bench = new Workbench(context);
-      const runs = bench.storage(64);
-      const pipeline = await bench.pipeline(COUNT);
-      const problem = await bench.accepted('the dispatch', () => {
-        bench.submit((encoder) => {
-          for (const workgroups of [
-            [0, 1, 1],
-            [1, 0, 1],
-            [5, 5, 0],
-          ] as const) {
-            bench.dispatch(encoder, { pipeline, bindings: [runs], workgroups });
-          }
-        });
-      });
-      return firstProblem(problem, difference(await bench.read(runs), new Uint32Array(16)));
-    },
-  },
-  {
     id: 'dispatch/many-in-one-pass',
     title: '1,000 dispatches in one pass each run once',
     spec: DISPATCH,
