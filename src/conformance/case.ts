@@ -25,7 +25,7 @@ export interface CaseContext {
    * through here, so that an implementation that never answers gives a failed case and not a hanging suite.
    */
   wait<Value>(promise: Promise<Value>, what: string): Promise<Value>;
-  /** `make`'s result, made once a run and device: for cases that share one batch of GPU work. */
+  /** `make`'s result, made once a run: for cases that share one batch of GPU work. Nothing in it belongs to a device. */
   once<Value>(key: string, make: () => Promise<Value>): Promise<Value>;
 }
 
@@ -40,7 +40,7 @@ export interface ConformanceCase {
   /** Why the specification allows the other behaviour as well. Such a case that fails is reported as `deviates`. */
   readonly eitherAllowed?: string;
   /** Whatever it throws or rejects with is a failure. */
-  run(context: CaseContext): Promise<Outcome>;
+  readonly run: (context: CaseContext) => Promise<Outcome>;
 }
 
 export function passed(detail = ''): Outcome {

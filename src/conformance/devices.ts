@@ -5,12 +5,18 @@ import type { AcquiredAdapter } from '../runtime/adapter.ts';
 
 const SCOPES = ['internal', 'out-of-memory', 'validation'] as const;
 
+/** Cases that may each take the whole time of a wait. */
+const HANGS_PATIENT = 4;
+
 export class SuiteDevices {
   private readonly acquire: () => Promise<AcquiredAdapter>;
-  private readonly waitMs: number;
-  private shared: { device: GPUDevice; lost: string | null; batches: Map<string, Promise<unknown>> } | null =
-    null;
+  /** Milliseconds that one wait may take. */
+  waitMs: number;
+  private shared: { device: GPUDevice; lost: string | null } | null = null;
   private readonly own: GPUDevice[] = [];
+  private hangs = 0;
+  /** Kept when the device changes, failures as well: what hangs once hangs again, and each time takes long. */
+  private readonly batches = new Map<string, Promise<unknown>>();
 
   constructor(acquire: () => Promise<AcquiredAdapter>, waitMs: number) {
     this.acquire = acquire;
@@ -27,7 +33,7 @@ export class SuiteDevices {
       this.waitMs,
       'requestDevice',
     );
-    const shared = { device, lost: null as string | null, batches: new Map<string, Promise<unknown>>() };
+    const shared = { device, lost: null as string | null };
     void device.lost.then(({ reason, message }) => {
       shared.lost = `the device was lost (${reason})${message === '' ? '' : `: ${message}`}`;
     });
@@ -51,13 +57,12 @@ export class SuiteDevices {
     for (const device of this.own.splice(0)) device.destroy();
   }
 
-  /** One result a key, for as long as the shared device lives. */
+  /** One result a key. */
   once<Value>(key: string, make: () => Promise<Value>): Promise<Value> {
-    const batches = this.shared!.batches;
-    const known = batches.get(key) as Promise<Value> | undefined;
+    const known = this.batches.get(key) as Promise<Value> | undefined;
     if (known) return known;
     const made = make();
-    batches.set(key, made);
+    this.batches.set(key, made);
     return made;
   }
 
@@ -85,6 +90,13 @@ export class SuiteDevices {
     }
     const error = errors.find((message) => message !== null) ?? null;
     return { value, stray: this.shared?.lost ?? error };
+  }
+
+  /** Gives up a shared device that did not answer. After a few of these there is less patience with the next ones. */
+  discardHanging(): void {
+    this.discard();
+    this.hangs += 1;
+    if (this.hangs === HANGS_PATIENT) this.waitMs /= 10;
   }
 
   /** Gives up the shared device: nobody knows what state it is in. */

@@ -100,18 +100,14 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   }
 }
 
-async function runCase(
-  { run }: ConformanceCase,
-  devices: SuiteDevices,
-  { waitMs = WAIT_MS, caseMs = CASE_MS }: ConformanceOptions,
-): Promise<Outcome> {
+async function runCase({ run }: ConformanceCase, devices: SuiteDevices, caseMs: number): Promise<Outcome> {
   try {
     const { value, stray } = await devices.watched(async () => {
       const context: CaseContext = {
         device: await devices.open(),
         requestAdapter: async () => (await devices.adapter()).adapter,
         requestDevice: (descriptor) => devices.openOwn(descriptor),
-        wait: (promise, what) => within(promise, waitMs, what),
+        wait: (promise, what) => within(promise, devices.waitMs, what),
         once: (key, make) => devices.once(key, make),
       };
       return within(run(context), caseMs, 'the case');
@@ -119,7 +115,7 @@ async function runCase(
     return stray === null || value.status === 'failed' ? value : failed(stray);
   } catch (error) {
     // What a call that never answers has left behind is nothing for the next case to stumble over.
-    if (error instanceof TimeoutError) devices.discard();
+    if (error instanceof TimeoutError) devices.discardHanging();
     return failed(describe(error));
   } finally {
     devices.releaseOwn();
@@ -141,7 +137,7 @@ async function resultOf(
   if (known?.endsProcess === true && options.evenFatal !== true) {
     return { status: 'deviates', detail: `Not run. ${knownText(known)}` };
   }
-  const outcome = await runCase(one, devices, options);
+  const outcome = await runCase(one, devices, options.caseMs ?? CASE_MS);
   if (outcome.status !== 'failed') return outcome;
   const { eitherAllowed } = one;
   if (eitherAllowed !== undefined) {

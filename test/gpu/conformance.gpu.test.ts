@@ -56,7 +56,7 @@ function encoders(
   const create = device.createCommandEncoder.bind(device);
   override(device, 'createCommandEncoder', (descriptor?: GPUCommandEncoderDescriptor) => {
     const encoder = create(descriptor);
-    override(encoder, name, replace(encoder[name].bind(encoder) as (...values: never[]) => void));
+    override(encoder, name, replace(encoder[name].bind(encoder)));
     return encoder;
   });
 }

@@ -196,6 +196,20 @@ describe('a case', () => {
     expect(devices.map(after)).toEqual([1, 1, 1]);
   });
 
+  it('that hangs makes the waits of later ones shorter', async () => {
+    const { acquire } = machine();
+    const run: ConformanceCase['run'] = async (context) => {
+      await context.wait(never(), 'it');
+      return passed();
+    };
+    const cases = Array.from({ length: 5 }, (_, i) => oneCase(run, { id: `a/${i}` }));
+    const result = await runConformance({ acquire, cases, waitMs: 50 });
+    expect(result.cases.map(({ detail }) => /[\d.]+ s$/.exec(detail)?.[0])).toEqual([
+      ...Array.from({ length: 4 }, () => '0.05 s'),
+      '0.005 s',
+    ]);
+  });
+
   it('shares a batch with others', async () => {
     const { acquire } = machine();
     let made = 0;
