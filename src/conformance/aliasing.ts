@@ -11,8 +11,8 @@ const HALF = BYTES / 2;
 
 const COPY = webgpu('GPUCommandEncoder.copyBufferToBuffer', 'dom-gpucommandencoder-copybuffertobuffer');
 const ALIASING = webgpu(
-  'Encoder bind groups contain writable aliasing',
-  'encoder-bind-groups-alias-a-writable-resource',
+  'Encoder bind groups alias a writable resource',
+  'abstract-opdef-encoder-bind-groups-alias-a-writable-resource',
 );
 const SCOPE = webgpu('Usage Scope Validation', 'programming-model-resource-usages');
 

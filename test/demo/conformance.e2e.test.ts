@@ -65,6 +65,7 @@ describe('the conformance page', () => {
       await page.getByRole('button', { name: 'loss' }).click();
       for (const summary of await page.locator('[aria-labelledby="not-passed"] summary').all())
         await summary.click();
+      await page.evaluate(() => scrollTo(0, 0));
       await page.screenshot({
         path: join(SCREENSHOTS, `conformance-${size}-${colorScheme}.png`),
         fullPage: true,

@@ -87,7 +87,8 @@ function Progress({ state: { status, results, total, result } }: { state: RunSta
           {failed > 0 ? `${count(failed)} failed` : 'Nothing failed'}
         </b>
         <span>
-          {count(passed)} passed, {count(deviates)} deviate, in {seconds.toFixed(1)} s
+          {count(passed)} passed, {count(deviates)} {deviates === 1 ? 'deviates' : 'deviate'}, in{' '}
+          {seconds.toFixed(1)} s
         </span>
       </p>
     );
