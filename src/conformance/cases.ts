@@ -11,6 +11,7 @@ import { LOSS_CASES } from './loss.ts';
 import { MAPPING_CASES } from './mapping.ts';
 import { ORDERING_CASES } from './ordering.ts';
 import { OUT_OF_RANGE_CASES } from './out-of-range.ts';
+import { WITNESS_CASES } from './witness-kernels.ts';
 import type { ConformanceCase } from './case.ts';
 
 export const CASES: readonly ConformanceCase[] = [
@@ -25,5 +26,6 @@ export const CASES: readonly ConformanceCase[] = [
   ...DISPATCH_CASES,
   ...FRESH_BUFFER_CASES,
   ...KERNEL_CASES,
+  ...WITNESS_CASES,
   ...LOSS_CASES,
 ];

@@ -28,6 +28,7 @@ const RULES: Record<string, readonly string[]> = {
     'event-loop',
     'gpu',
     'reference/kernels',
+    'witness',
     'runtime/adapter',
     'runtime/detect',
   ],
