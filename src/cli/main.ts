@@ -6,6 +6,7 @@ import { missingPermission } from '../runtime/permission.ts';
 import { writeText, type CliIo } from './io.ts';
 import { count, oneOf, seedRange } from './numbers.ts';
 import { addReplayOptions, requireFitting, type ReplayCliOptions } from './replay-options.ts';
+import type { ConformanceCliOptions } from './conformance-command.ts';
 import type { ExploreCliOptions } from './explore-command.ts';
 import type { SimulateCliOptions } from './simulate-command.ts';
 
@@ -53,6 +54,20 @@ const ABOUT_EXPLORE =
   'Recurrent states that are offloaded and rings that are not share a few pages; there is one staging buffer of one page. ' +
   'In each step what is under way arrives or does not, and one request may be aborted. All of it is tried, the shortest ' +
   'runs first, and states that were seen are not gone on from. Exit status 1 if a fault was found.';
+
+const ABOUT_CONFORMANCE =
+  'Every promise of the cache stands on something that the WebGPU specification says: that a copy touches its range and no ' +
+  'other byte, that work runs in the order of its submits, that a new buffer reads zero. Each case checks one of these on ' +
+  'this runtime and adapter, and says which promise stands on it. A failure that the specification allows, or one of this ' +
+  'runtime that is known, is a deviation; it is listed with its reason.';
+
+const CONFORMANCE_STATUS = `
+Exit status:
+  0    no case failed; deviations may be listed
+  1    a case failed, or there is no adapter
+  2    bad input
+  130  interrupted; the result covers the cases that ran
+`;
 
 const SIMULATE_STATUS = `
 Exit status:
@@ -127,6 +142,7 @@ function createProgram(host: {
   addReplayOptions(replay);
   addSimulate(program, host);
   addExplore(program, host);
+  addConformance(program, host);
   return program;
 }
 
@@ -178,6 +194,23 @@ function addExplore(program: Command, { io, exit }: { io: CliIo; exit: (status: 
     .action(async (options: ExploreCliOptions) => {
       const { exploreCommand } = await import('./explore-command.ts');
       exit(await exploreCommand(options, io));
+    });
+}
+
+function addConformance(program: Command, { io, exit }: { io: CliIo; exit: (status: number) => void }): void {
+  program
+    .command('conformance')
+    .summary('check that this runtime keeps what the cache builds on')
+    .description(ABOUT_CONFORMANCE)
+    .helpOption('-h, --help', 'show this')
+    .showHelpAfterError('pagefence conformance --help lists the options')
+    .option('--only <subject>', 'one subject, or one case by its id; an unknown name lists the subjects')
+    .option('--even-fatal', 'run the cases as well that are known to end the process of this runtime')
+    .option('--json', 'the result for a program to read')
+    .addHelpText('after', CONFORMANCE_STATUS)
+    .action(async (options: ConformanceCliOptions) => {
+      const { conformanceCommand } = await import('./conformance-command.ts');
+      exit(await conformanceCommand(options, io));
     });
 }
 

@@ -22,6 +22,16 @@ const RULES: Record<string, readonly string[]> = {
   gpu: [...LEAVES, 'host-memory', 'event-loop', 'schedule/step-plan', 'transfer', 'witness'],
   reference: [...LEAVES, 'host-memory', 'schedule/step-plan', 'transfer', 'witness'],
   runtime: ['units', 'errors'],
+  conformance: [
+    'units',
+    'errors',
+    'event-loop',
+    'gpu',
+    'reference/kernels',
+    'witness',
+    'runtime/adapter',
+    'runtime/detect',
+  ],
 };
 
 function sources(folder: string): string[] {

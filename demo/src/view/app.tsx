@@ -71,6 +71,9 @@ export function App({ session }: { session: Session }) {
           <SettingsForm session={session} state={state} />
         </div>
       </div>
+      <p class="aside elsewhere">
+        <a href="./conformance.html">Conformance</a>: does this browser keep what the cache builds on?
+      </p>
       <p class="visually-hidden" role="status">
         {announcement(state)}
       </p>
