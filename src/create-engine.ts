@@ -4,6 +4,7 @@ import { Engine, type EngineOptions, type Rank } from './engine.ts';
 import { ConfigError } from './errors.ts';
 import { adapterFacts } from './gpu/device.ts';
 import { suggestedTransfer } from './gpu/strategies.ts';
+import { tune } from './gpu/tuning.ts';
 import { WebGpuWorker, type WebGpuWorkerOptions } from './gpu/worker.ts';
 import { HostMemory } from './host-memory.ts';
 import { SimulatedWorker } from './reference/simulated-worker.ts';
@@ -19,6 +20,12 @@ export interface CreateEngineOptions extends Pick<
    * nothing else. Left out: the pages are plain arrays (the simulated worker).
    */
   readonly device?: GPUDevice;
+  /**
+   * Whether the ways to zero, copy, store and load are measured on the device, half a second at most, once a process for
+   * each size of page. `auto` (default), `off`: what suits the adapter by its name, `force`: measured again.
+   * `engine.worker.tuning` tells what came of it.
+   */
+  readonly tuning?: 'auto' | 'off' | 'force';
   /** See `WebGpuWorkerOptions`. Needs a device. */
   readonly forward?: WebGpuWorkerOptions['forward'];
 }
@@ -71,11 +78,16 @@ export async function createEngine(
     throw new ConfigError('forward needs a device to run on; give one, or leave forward out');
   }
   const { cache, transfer, offload, witness } = config;
+  const { tuning: mode = 'auto' } = options;
+  const tuning =
+    device && mode !== 'off'
+      ? await tune(device, { pageBytes: cache.pageBytes, force: mode === 'force' })
+      : null;
   const rank = async (index: number): Promise<Rank<WebGpuWorker | SimulatedWorker>> => {
     const host = offload.slots > 0 ? hostFor(config) : null;
     const parts = { cache, transfer, host, witness, rank: index };
     if (!device) return { worker: new SimulatedWorker(parts), host };
-    return { worker: await WebGpuWorker.create({ device, forward, ...parts }), host };
+    return { worker: await WebGpuWorker.create({ device, forward, tuning, ...parts }), host };
   };
   const ranks = [await rank(0)];
   try {

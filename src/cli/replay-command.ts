@@ -60,7 +60,7 @@ async function replayFiles(input: TraceInput, run: Run): Promise<ReplayResult> {
   const config = engineConfigOf(options, { tokensPerPage, bundled: input.bundled });
   const opened = options.worker === 'webgpu' ? await openDevice(config) : null;
   try {
-    const engine = await createEngine(config, { device: opened?.device });
+    const engine = await createEngine(config, { device: opened?.device, tuning: options.tuning });
     const progress = quiet
       ? NO_PROGRESS
       : await createProgress({ stream: io.stderr, total: requests.length });
@@ -75,6 +75,8 @@ async function replayFiles(input: TraceInput, run: Run): Promise<ReplayResult> {
       linesSkipped: badLines.count,
       residentBytesMax,
       worker: options.worker,
+      tuning: 'tuning' in engine.worker ? engine.worker.tuning : null,
+      strategies: 'strategies' in engine.worker ? engine.worker.strategies : null,
       adapter: opened && { name: opened.adapter, software: opened.software },
     });
   } finally {

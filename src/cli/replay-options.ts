@@ -24,6 +24,7 @@ export interface ReplayCliOptions {
   readonly worker: 'webgpu' | 'simulated';
   readonly concurrency: number;
   readonly stepsInFlight: 1 | 2;
+  readonly tuning: 'auto' | 'off' | 'force';
   readonly outputTokens: number | 'trace';
   readonly limit: number;
   readonly skipBadLines?: boolean;
@@ -119,6 +120,11 @@ export function addReplayOptions(command: Command): Command {
         'webgpu: pages in GPU buffers; simulated: in plain arrays',
         oneOf(['webgpu', 'simulated']),
       ).default('webgpu'),
+      valued(
+        '--tuning <mode>',
+        'whether ways to move bytes are measured on the device: auto, off, or force (again)',
+        oneOf(['auto', 'off', 'force']),
+      ).default('auto'),
       valued('--concurrency <n>', 'requests under way at once', count({ min: 1, max: 2 ** 16 })).default(1),
       valued(
         '--steps-in-flight <n>',

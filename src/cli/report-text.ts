@@ -26,6 +26,19 @@ function warnings({ interrupted }: ReplayResult): string[] {
   return interrupted === null ? [] : [`Ended early, the figures cover what was done: ${interrupted}`, ''];
 }
 
+/** How bytes move, and by what that was decided. */
+function waysRows({ strategies, tuning }: ReplayResult): string[][] {
+  if (strategies === null) return [];
+  const ways = (['zero', 'copy', 'store', 'load'] as const).map((what) => `${what} by ${strategies[what]}`);
+  const reason =
+    tuning === null
+      ? "by the adapter's name"
+      : tuning.cutShort === null
+        ? `measured in ${formatSeconds(tuning.milliseconds / 1000)}`
+        : `partly measured: ${tuning.cutShort}`;
+  return [['ways', `${ways.join(', ')}; ${reason}`]];
+}
+
 function runRows(result: ReplayResult): string[][] {
   const { cache, offload, transfer, concurrency } = result.config;
   const software = result.adapterIsSoftware === true ? ', a software adapter' : '';
@@ -41,6 +54,7 @@ function runRows(result: ReplayResult): string[][] {
   return [
     ['trace', `${filesText(result.files)}; blocks of ${formatCount(cache.tokensPerPage)} tokens`],
     ['worker', place],
+    ...waysRows(result),
     ['runtime', `${runtime} ${result.runtimeVersion}`],
     [
       'pool',

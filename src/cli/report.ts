@@ -1,6 +1,8 @@
 /** The outcome of a replay as one plain object: what `--json` prints, and what the report for people is made of. */
 import process from 'node:process';
 import type { EngineConfig } from '../config.ts';
+import type { Strategies } from '../gpu/strategies.ts';
+import type { Tuning } from '../gpu/tuning.ts';
 import { detectRuntime, type Runtime } from '../runtime/detect.ts';
 import type { ReplayReport } from '../trace/replay.ts';
 
@@ -14,6 +16,9 @@ export interface ReplayRun {
   readonly linesSkipped: number;
   readonly residentBytesMax: number;
   readonly worker: 'webgpu' | 'simulated';
+  /** How bytes move on the device, and what that was measured by. `null` on the simulated worker. */
+  readonly strategies: Strategies | null;
+  readonly tuning: Tuning | null;
   /** `null` on the simulated worker. */
   readonly adapter: { readonly name: string; readonly software: boolean } | null;
 }
@@ -58,6 +63,8 @@ export interface ReplayResult {
   readonly worker: 'webgpu' | 'simulated';
   readonly adapter: string | null;
   readonly adapterIsSoftware: boolean | null;
+  readonly strategies: Strategies | null;
+  readonly tuning: Tuning | null;
   readonly runtime: Runtime;
   readonly runtimeVersion: string;
   /** Of the host tier. `arc-tier` is not the textbook's ARC. */
@@ -110,6 +117,8 @@ export function resultOf(run: ReplayRun): ReplayResult {
     worker: run.worker,
     adapter: adapter?.name ?? null,
     adapterIsSoftware: adapter?.software ?? null,
+    strategies: run.strategies,
+    tuning: run.tuning,
     runtime: detectRuntime(),
     runtimeVersion: (process.versions as { deno?: string }).deno ?? process.versions.node,
     policy: config.offload.policy,

@@ -54,7 +54,11 @@ async function makeParts(
   const { pages, pageBytes } = cache;
   const layout = resolveLayout(cache);
   const facts = options.adapter ?? adapterFacts(device);
-  const strategies: Strategies = { ...defaultStrategies(facts), ...options.strategies };
+  const strategies: Strategies = {
+    ...defaultStrategies(facts),
+    ...options.tuning?.picked,
+    ...options.strategies,
+  };
   const buffers = await PageBuffers.create({ device, pages, pageBytes, ledger, segmentBytesMax });
   const kernels = await PageKernels.create({
     device,

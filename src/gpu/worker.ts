@@ -25,6 +25,7 @@ import { inErrorScopes, type AdapterFacts, type ScopeResult } from './device.ts'
 import { macrotask, pause } from '../event-loop.ts';
 import type { PageLocation } from './page-buffers.ts';
 import type { Strategies } from './strategies.ts';
+import type { Tuning } from './tuning.ts';
 import { createParts, type WorkerParts } from './worker-parts.ts';
 import { recordZero } from './zero.ts';
 
@@ -47,6 +48,8 @@ export interface WebGpuWorkerOptions {
   readonly forward?: (plan: StepPlan) => void;
   /** Ways of moving bytes that replace the defaults for the adapter. */
   readonly strategies?: Partial<Strategies>;
+  /** Ways that were measured on this adapter: see `tune`. `strategies` go before them. */
+  readonly tuning?: Tuning | null;
   /** What the defaults go by. Taken from the device where left out. */
   readonly adapter?: AdapterFacts;
   /** Upper bound on the bytes of one buffer of pages, below the device's own. For tests that want many segments. */
@@ -58,6 +61,8 @@ export class WebGpuWorker implements Worker {
   readonly device: GPUDevice;
   /** The ways of moving bytes that are in use. */
   readonly strategies: Strategies;
+  /** What they were picked by. Null: by the adapter's name. */
+  readonly tuning: Tuning | null;
   private readonly options: WebGpuWorkerOptions;
   private readonly parts: WorkerParts;
   /** Settled, and never rejected, when every step that was given so far has come back. */
@@ -88,6 +93,7 @@ export class WebGpuWorker implements Worker {
     this.options = options;
     this.parts = parts;
     this.strategies = parts.strategies;
+    this.tuning = options.tuning ?? null;
   }
 
   get busy(): boolean {
