@@ -56,7 +56,7 @@ export interface EngineOptions<W extends Worker = Worker> {
   /** With `config.cache.contextParallel` ranks: those from 1 on. `worker` and `host` are rank 0. */
   readonly otherRanks?: readonly Rank<W>[];
   /** The token after `request`'s last one. Default: a fixed mix of what is there, the same on every run. */
-  readonly nextToken?: (request: Request) => number;
+  readonly nextToken?: (request: Request) => number | Promise<number>;
   readonly onCacheEvent?: (event: CacheEvent) => void;
 }
 
@@ -72,7 +72,7 @@ export class Engine<W extends Worker = Worker> {
   private allRanks: readonly Rank<W>[];
   /** Carries out each step on every rank. */
   private executor: Worker;
-  private readonly nextToken: (request: Request) => number;
+  private readonly nextToken: (request: Request) => number | Promise<number>;
   private readonly hasher: PrefixHasher;
   private readonly live = new Map<RequestId, Request>();
   private readonly aborts = new Set<RequestId>();
@@ -279,7 +279,7 @@ export class Engine<W extends Worker = Worker> {
       this.cache.releasePageCopies(output.copies);
     });
     this.run.record(output, plan, outcome);
-    this.update(output, outcome, finished);
+    await this.update(output, outcome, finished);
     this.watchProgress(output, outcome, finished);
     return { plan, outcome, finished };
   }
@@ -303,7 +303,11 @@ export class Engine<W extends Worker = Worker> {
     };
   }
 
-  private update(output: SchedulerOutput, outcome: StepOutcome, finished: FinishedRequest[]): void {
+  private async update(
+    output: SchedulerOutput,
+    outcome: StepOutcome,
+    finished: FinishedRequest[],
+  ): Promise<void> {
     const loads = this.connector.updateFromAcknowledgements(outcome.acknowledgements);
     for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, finished);
     const failures: unknown[] = [];
@@ -311,7 +315,7 @@ export class Engine<W extends Worker = Worker> {
       const { sequence } = request;
       if (request.computedTokens < sequence.length) continue; // a chunk of a longer prompt: nothing is sampled yet
       try {
-        sequence.append(this.nextToken(request));
+        sequence.append(await this.nextToken(request));
       } catch (error) {
         // One request without a next token is no reason to leave the others half done.
         failures.push(error);

@@ -3,24 +3,18 @@
  * everything before them from pages.
  */
 import type { ForwardRequest } from '../../schedule/step-plan.ts';
-import { layerGroups, layerPlaces } from '../cache-layout.ts';
+import { layerPlaces } from '../cache-layout.ts';
 import type { Model } from '../model.ts';
 import { toFloat32 } from '../number-formats.ts';
 import { ropeFrequencies, rotations } from '../rope.ts';
 import { stepRows, type StepRows } from '../step-rows.ts';
-import type { AttentionShape } from './attention-shape.ts';
+import { attentionShapes, type AttentionShape, type PageSizes } from '../attention-shape.ts';
 import { embed } from './embed.ts';
 import { matmul } from './matmul.ts';
 import { pagedAttention } from './paged-attention.ts';
 import { rmsNorm } from './rms-norm.ts';
 import { ropeWrite } from './rope-write.ts';
 import { swiglu } from './swiglu.ts';
-
-export interface ReferenceOptions {
-  readonly tokensPerPage: number;
-  /** Bytes from one page to the next. */
-  readonly strideBytes: number;
-}
 
 interface Layer {
   readonly attentionNorm: Float32Array;
@@ -43,7 +37,7 @@ export class ReferenceModel {
   private readonly output: Float32Array;
   private readonly frequencies: Float64Array;
 
-  constructor(model: Model, { tokensPerPage, strideBytes }: ReferenceOptions) {
+  constructor(model: Model, { tokensPerPage, strideBytes }: PageSizes) {
     const { config, weights } = model;
     this.model = model;
     this.tokensPerPage = tokensPerPage;
@@ -108,23 +102,6 @@ export class ReferenceModel {
     const gates = matmul(rmsNorm(state, layer.feedForwardNorm, rmsEpsilon), layer.gateUp, hiddenSize);
     matmul(swiglu(gates, intermediateSize), layer.down, intermediateSize, state);
   }
-}
-
-/** By cache group. */
-export function attentionShapes(
-  config: Model['config'],
-  { tokensPerPage, strideBytes }: ReferenceOptions,
-): AttentionShape[] {
-  const { heads, kvHeads, headDim } = config;
-  const strideNumbers = strideBytes / Float32Array.BYTES_PER_ELEMENT;
-  return layerGroups(config).map(({ windowTokens }) => ({
-    heads,
-    kvHeads,
-    headDim,
-    tokensPerPage,
-    strideNumbers,
-    windowTokens: windowTokens ?? 0,
-  }));
 }
 
 function joined(parts: readonly Float32Array[]): Float32Array {

@@ -1,4 +1,7 @@
 /** What attention over pages is told of sizes, here and in the shaders. */
+import { layerGroups } from './cache-layout.ts';
+import type { ModelConfig } from './config.ts';
+
 export interface AttentionShape {
   readonly heads: number;
   /** Heads of keys and values. */
@@ -23,4 +26,27 @@ export function keyPlace(
 /** Numbers between a token's key and its value. */
 export function planeNumbers({ kvHeads, headDim, tokensPerPage }: AttentionShape): number {
   return kvHeads * tokensPerPage * headDim;
+}
+
+export interface PageSizes {
+  readonly tokensPerPage: number;
+  /** Bytes from one page to the next. */
+  readonly strideBytes: number;
+}
+
+/** By cache group. */
+export function attentionShapes(
+  config: ModelConfig,
+  { tokensPerPage, strideBytes }: PageSizes,
+): AttentionShape[] {
+  const { heads, kvHeads, headDim } = config;
+  const strideNumbers = strideBytes / Float32Array.BYTES_PER_ELEMENT;
+  return layerGroups(config).map(({ windowTokens }) => ({
+    heads,
+    kvHeads,
+    headDim,
+    tokensPerPage,
+    strideNumbers,
+    windowTokens: windowTokens ?? 0,
+  }));
 }
