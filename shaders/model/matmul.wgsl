@@ -77,12 +77,18 @@ fn main(
     }
     workgroupBarrier();
   }
-  var sums = mat4x4f(sums_0, sums_1, sums_2, sums_3);
   for (var i = 0u; i < 4u; i += 1u) {
+    var sums = sums_0;
+    switch (i) {
+      case 1u: { sums = sums_1; }
+      case 2u: { sums = sums_2; }
+      case 3u: { sums = sums_3; }
+      default: {}
+    }
     let output = first_output + across + i * LANES_ACROSS;
     for (var j = 0u; j < 4u && row + j < product.rows && output < product.outputs; j += 1u) {
       let place = place_of(product, row + j, output);
-      result[place] = sums[i][j] + select(0.0, result[place], product.accumulate == 1u);
+      result[place] = sums[j] + select(0.0, result[place], product.accumulate == 1u);
     }
   }
 }

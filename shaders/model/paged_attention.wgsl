@@ -6,18 +6,11 @@
 @group(0) @binding(5) var<storage, read_write> carried: array<vec4f>;
 @group(0) @binding(6) var<storage, read_write> result: array<vec4f>;
 
-// Tokens that a query reads, itself included. 0: all.
-override window_tokens: u32 = 0u;
-
-// vec4s of a head: at most LANES, since a head has at most 256 numbers.
-override head_vec4s: u32 = head_dim / 4u;
+// A head has at most 256 numbers: as many vec4s as there are lanes.
 // While values are added up, lanes share out the numbers of the head, and the tokens of the tile in as many parts as
 // there is room for.
 override parts: u32 = LANES / head_vec4s;
-override plane_vec4s: u32 = plane_numbers / 4u;
 
-// Stands in for minus infinity, which WGSL has no word for.
-const LOWEST = -3.0e38;
 // No place in a segment.
 const NOWHERE = 0xffffffffu;
 
@@ -68,11 +61,7 @@ fn main(
     }
   }
 
-  var start = 0u;
-  if (window_tokens > 0u && position >= window_tokens) {
-    start = position - window_tokens + 1u;
-  }
-  for (; start <= position; start += LANES) {
+  for (var start = first_token(position); start <= position; start += LANES) {
     let count = min(LANES, position + 1u - start);
     var score = LOWEST;
     var place = NOWHERE;

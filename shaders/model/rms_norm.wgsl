@@ -1,13 +1,3 @@
-struct Norm {
-  rows: u32,
-  // Numbers of a row, and from one to the next, of operand and result alike.
-  width: u32,
-  stride: u32,
-  // 1: the rows that `chosen` lists, instead of all.
-  choose: u32,
-  epsilon: f32,
-}
-
 @group(0) @binding(0) var<storage, read> operand: array<f32>;
 @group(0) @binding(1) var<storage, read> weight: array<f32>;
 @group(0) @binding(2) var<storage, read> chosen: array<u32>;

@@ -150,7 +150,8 @@ function ropeOf(file: ConfigFile): ModelConfig['rope'] {
   const theta = file.rope_theta ?? scaling?.rope_theta ?? 10_000;
   const type = scaling?.rope_type ?? scaling?.type ?? 'default';
   if (scaling === null || type === 'default') return { theta, scaling: null };
-  if (type !== 'llama3') throw refusal('rope_scaling.rope_type', type, 'is not supported; default and llama3 are');
+  if (type !== 'llama3')
+    throw refusal('rope_scaling.rope_type', type, 'is not supported; default and llama3 are');
   const { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } = scaling;
   if (
     factor === undefined ||

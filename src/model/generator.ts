@@ -31,7 +31,9 @@ export interface GeneratorOptions {
   readonly runningMax?: number;
   /** Whatever else an engine can be told. */
   readonly engine?: {
-    readonly cache?: Partial<Omit<EngineConfigInput['cache'], 'groups' | 'pages' | 'pageBytes' | 'tokensPerPage'>>;
+    readonly cache?: Partial<
+      Omit<EngineConfigInput['cache'], 'groups' | 'pages' | 'pageBytes' | 'tokensPerPage'>
+    >;
   } & Pick<EngineConfigInput, 'schedule' | 'offload' | 'transfer'>;
   readonly onCacheEvent?: EngineOptions['onCacheEvent'];
   /** Sees the logits that each token is chosen from, before it is. */
@@ -201,7 +203,10 @@ export class Generator {
 }
 
 function engineInput(options: GeneratorOptions): EngineConfigInput {
-  const { tokensPerPage, poolPages, hostSlots, stepTokensMax, runningMax } = { ...DEFAULTS, ...defined(options) };
+  const { tokensPerPage, poolPages, hostSlots, stepTokensMax, runningMax } = {
+    ...DEFAULTS,
+    ...defined(options),
+  };
   const { cache, schedule, offload, transfer } = options.engine ?? {};
   return {
     cache: { ...cache, ...cacheConfigFor(options.model.config, { tokensPerPage, pages: poolPages }) },

@@ -82,7 +82,8 @@ type Parse<Value> = (bytes: ArrayBuffer, file: string) => Value;
 
 async function required<Value>(files: ModelFiles, file: string, parse: Parse<Value>): Promise<Value> {
   const value = await optional(files, file, parse);
-  if (value === undefined) throw new InputError(`${files.name}: ${file} is missing; it must be there for a model`);
+  if (value === undefined)
+    throw new InputError(`${files.name}: ${file} is missing; it must be there for a model`);
   return value;
 }
 

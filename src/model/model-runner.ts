@@ -55,7 +55,8 @@ export class DeviceModelRunner implements ModelRunner {
 
   readonly run = (plan: StepPlan): void => {
     if (plan.forward.length === 0) return;
-    if (this.pass === null) throw new DeviceError('the model is not attached to the worker yet; attach it first');
+    if (this.pass === null)
+      throw new DeviceError('the model is not attached to the worker yet; attach it first');
     this.step.keep(plan, this.pass.run(plan.forward));
   };
 

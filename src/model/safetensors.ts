@@ -73,7 +73,9 @@ function parse(buffer: ArrayBuffer, file: string): Map<string, Tensor | string> 
   const headerBytes = Number(new DataView(buffer).getBigUint64(0, true));
   const dataStart = LENGTH_BYTES + headerBytes;
   if (dataStart > buffer.byteLength) {
-    fail(`a header of ${headerBytes} bytes in a file of ${buffer.byteLength}: truncated, or no safetensors file`);
+    fail(
+      `a header of ${headerBytes} bytes in a file of ${buffer.byteLength}: truncated, or no safetensors file`,
+    );
   }
   const dataBytes = buffer.byteLength - dataStart;
   const tensors = new Map<string, Tensor | string>();
@@ -93,7 +95,9 @@ function parse(buffer: ArrayBuffer, file: string): Map<string, Tensor | string> 
     }
     const bytes = shape.reduce((product, size) => product * size, FORMAT_BYTES[format]);
     if (end - start !== bytes) {
-      fail(`tensor ${name}: ${dtype} [${shape.join(', ')}] takes ${bytes} bytes, the header gives it ${end - start}`);
+      fail(
+        `tensor ${name}: ${dtype} [${shape.join(', ')}] takes ${bytes} bytes, the header gives it ${end - start}`,
+      );
     }
     tensors.set(name, { name, shape, format, bytes: new Uint8Array(buffer, dataStart + start, bytes) });
   }

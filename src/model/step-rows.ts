@@ -34,7 +34,9 @@ export function stepRows(
     for (let position = start; position < end; position += 1, row += 1) positions[row] = position;
     lastRows[index] = row - 1;
   }
-  const byGroup = Array.from({ length: groups }, (_, group) => groupRows(forward, group, count, tokensPerPage));
+  const byGroup = Array.from({ length: groups }, (_, group) =>
+    groupRows(forward, group, count, tokensPerPage),
+  );
   return {
     count,
     tokens,

@@ -39,7 +39,8 @@ export interface ModelWeights {
 export function readWeights(config: ModelConfig, file: Safetensors): ModelWeights {
   const { hiddenSize, intermediateSize, vocabSize, layerKinds, heads, kvHeads, headDim } = config;
   const layers = layerKinds.map((_, layer): LayerWeights => {
-    const at = (name: string, ...shape: number[]) => file.tensor(`model.layers.${layer}.${name}.weight`, shape);
+    const at = (name: string, ...shape: number[]) =>
+      file.tensor(`model.layers.${layer}.${name}.weight`, shape);
     return {
       attentionNorm: at('input_layernorm', hiddenSize),
       query: at('self_attn.q_proj', heads * headDim, hiddenSize),
@@ -67,9 +68,12 @@ function requireNoBias({ layerKinds }: ModelConfig, file: Safetensors): void {
   for (const name of file.names) {
     const [, layer, rest] = /^model\.layers\.(\d+)\.(.+)$/.exec(name) ?? [];
     if (rest === undefined) continue;
-    if (rest.endsWith('.bias')) throw new InputError(`${file.file}: tensor ${name}: biases are not supported`);
+    if (rest.endsWith('.bias'))
+      throw new InputError(`${file.file}: tensor ${name}: biases are not supported`);
     if (Number(layer) >= layerKinds.length) {
-      throw new InputError(`${file.file}: tensor ${name} is beyond the ${layerKinds.length} layers of config.json`);
+      throw new InputError(
+        `${file.file}: tensor ${name} is beyond the ${layerKinds.length} layers of config.json`,
+      );
     }
   }
 }

@@ -5,7 +5,13 @@ import { CommandList } from '../../src/gpu/commands.ts';
 import { PageBuffers } from '../../src/gpu/page-buffers.ts';
 import type { AttentionShape } from '../../src/model/attention-shape.ts';
 import { padded, uploadMatrix, uploadVector } from '../../src/model/gpu/device-matrix.ts';
-import { carriedNumbers, ModelKernels, words } from '../../src/model/gpu/model-kernels.ts';
+import {
+  carriedNumbers,
+  ModelKernels,
+  words,
+  type KernelForm,
+  type ModelKernelsOptions,
+} from '../../src/model/gpu/model-kernels.ts';
 import { toFloat32 } from '../../src/model/number-formats.ts';
 import { embed } from '../../src/model/reference/embed.ts';
 import { matmul } from '../../src/model/reference/matmul.ts';
@@ -15,7 +21,6 @@ import { ropeWrite } from '../../src/model/reference/rope-write.ts';
 import { swiglu } from '../../src/model/reference/swiglu.ts';
 import { rotations } from '../../src/model/rope.ts';
 import { stepRows } from '../../src/model/step-rows.ts';
-import type { TensorFormat } from '../../src/model/safetensors.ts';
 import type { ForwardRequest } from '../../src/schedule/step-plan.ts';
 import { pageId, requestId } from '../../src/units.ts';
 import { someNumbers, someTensor } from '../support/model-numbers.ts';
@@ -71,9 +76,11 @@ function withPadding(rows: Float32Array, width: number): Float32Array<ArrayBuffe
   return result;
 }
 
-const kernelsFor = (device: GPUDevice, shapes: AttentionShape[] = [], format: TensorFormat = 'f32') =>
-  ModelKernels.create(device, { formats: [format], shapes });
+/** No more than a test needs: compiling takes longest of all. */
+const kernelsFor = (device: GPUDevice, options: Partial<ModelKernelsOptions> = {}) =>
+  ModelKernels.create(device, { formats: ['f32'], shapes: [], products: ['few'], ...options });
 
+const FORMS: KernelForm[] = ['cooperative', 'serial'];
 const FORMATS = ['f32', 'f16', 'bf16'] as const;
 
 describe('matrix products', () => {
@@ -85,12 +92,14 @@ describe('matrix products', () => {
     { rows: 33, width: 172, outputs: 129, partRows: 50 },
     { rows: 2, width: 130, outputs: 9, partRows: 4 },
   ];
-  for (const kernel of ['matvec', 'matmul'] as const) {
-    it.each(sizes)(`${kernel}: $rows rows of $width by $outputs`, async (size) => {
+  const kinds = FORMS.flatMap((form) => (['few', 'many'] as const).map((kernel) => ({ form, kernel })));
+  for (const { form, kernel } of kinds) {
+    it.each(sizes)(`${form}, ${kernel}: $rows rows of $width by $outputs`, async (size) => {
       const { rows, width, outputs, partRows } = size;
-      for (const format of FORMATS) {
+      // Formats are read by one function; one form with all of them will do.
+      for (const format of form === 'serial' ? FORMATS : (['f32'] as const)) {
         await withBench(async ({ device, ledger, commands, put, take }) => {
-          const kernels = await kernelsFor(device, [], format);
+          const kernels = await kernelsFor(device, { formats: [format], form, products: [kernel] });
           const tensor = someTensor('matrix', [outputs, width], { format });
           const operand = someNumbers(rows * width, 2);
           const before = someNumbers(rows * outputs, 3);
@@ -121,7 +130,7 @@ describe('matrix products', () => {
   it('reads every number of 16 bits exactly, the smallest ones included', async () => {
     for (const format of ['f16', 'bf16'] as const) {
       await withBench(async ({ device, ledger, commands, put, take }) => {
-        const kernels = await kernelsFor(device, [], format);
+        const kernels = await kernelsFor(device, { formats: [format] });
         // Finite and not negative: exponents below the highest. Subnormal bf16 are subnormal f32, which may become 0.
         const bits = Uint16Array.from({ length: format === 'f16' ? 0x7c00 : 0x7f80 }, (_, i) => i);
         if (format === 'bf16') bits.fill(0, 0, 0x80);
@@ -141,7 +150,7 @@ describe('embedding', () => {
     for (const format of FORMATS) {
       for (const width of [4, 6, 130]) {
         await withBench(async ({ device, ledger, commands, put, take }) => {
-          const kernels = await kernelsFor(device, [], format);
+          const kernels = await kernelsFor(device, { formats: [format] });
           const tensor = someTensor('table', [37, width], { format });
           const partBytesMax = 10 * padded(width) * (format === 'f32' ? 4 : 2);
           const table = uploadMatrix(ledger, [tensor], { partBytesMax });
@@ -158,9 +167,10 @@ describe('embedding', () => {
 });
 
 describe('RMS norm', () => {
-  it.each([1, 5, 64, 130])('of rows of %i numbers, all or chosen', async (width) => {
+  const cases = FORMS.flatMap((form) => [1, 5, 64, 130].map((width) => ({ form, width })));
+  it.each(cases)('$form, of rows of $width numbers, all or chosen', async ({ form, width }) => {
     await withBench(async ({ device, ledger, commands, put, take }) => {
-      const kernels = await kernelsFor(device);
+      const kernels = await kernelsFor(device, { form });
       const rows = someNumbers(9 * width, 4);
       const weight = someTensor('weight', [width], { seed: 5 });
       const operand = put(withPadding(rows, width));
@@ -202,7 +212,10 @@ const SPANS = [
 ] as const;
 
 /** Pages of each request in no order; `skipped` tokens in front have the null page, as behind a window. */
-function requestsOver(tokensPerPage: number, windowTokens: number): { forward: ForwardRequest[]; pages: number } {
+function requestsOver(
+  tokensPerPage: number,
+  windowTokens: number,
+): { forward: ForwardRequest[]; pages: number } {
   const counts = SPANS.map(([, end]) => Math.ceil(end / tokensPerPage));
   const total = counts.reduce((a, b) => a + b, 0);
   const free = shuffled(total).map((page) => page + 1);
@@ -233,9 +246,9 @@ const ATTENTION = [
 ];
 
 describe('RoPE with the write into pages, then attention over pages', () => {
-  it.each(ATTENTION)(
-    '$heads heads of $headDim on $kvHeads, $tokensPerPage tokens a page, window $windowTokens',
-    async ({ pagesPerSegment, ...size }) => {
+  it.each(FORMS.flatMap((form) => ATTENTION.map((size) => ({ form, ...size }))))(
+    '$form: $heads heads of $headDim on $kvHeads, $tokensPerPage tokens a page, window $windowTokens',
+    async ({ form, pagesPerSegment, ...size }) => {
       await withBench(async ({ device, ledger, commands, put, take }) => {
         const { tokensPerPage, heads, kvHeads, headDim, windowTokens } = size;
         const layers = 2;
@@ -253,7 +266,7 @@ describe('RoPE with the write into pages, then attention over pages', () => {
         for (const { buffer, firstPage, pages: count } of buffers.segments) {
           device.queue.writeBuffer(buffer, 0, pool, firstPage * strideNumbers, count * strideNumbers);
         }
-        const kernels = await kernelsFor(device, [shape]);
+        const kernels = await kernelsFor(device, { shapes: [shape], form });
         const rows = stepRows(forward, { groups: 1, tokensPerPage });
         const frequencies = Float64Array.from({ length: headDim / 2 }, (_, i) => 1 / (1 + i));
         const turns = rotations(frequencies, rows.positions);
@@ -281,7 +294,10 @@ describe('RoPE with the write into pages, then attention over pages', () => {
         for (const { buffer, firstPage, pages: count } of buffers.segments) {
           const first = Math.max(firstPage, 1) - firstPage;
           const bytes = await readBytes(device, buffer, first * pageBytes);
-          const expected = pool.subarray((firstPage + first) * strideNumbers, (firstPage + count) * strideNumbers);
+          const expected = pool.subarray(
+            (firstPage + first) * strideNumbers,
+            (firstPage + count) * strideNumbers,
+          );
           expectClose(new Float32Array(bytes.buffer), expected, 1e-6, `pages from ${firstPage} on`);
         }
         expectClose(actual, pagedAttention(pool, shape, 1, places, expectedQueries), 1e-5, 'attention');

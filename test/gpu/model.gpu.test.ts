@@ -1,5 +1,5 @@
 /** Models on the device: the goldens' ids exactly, and the CPU twin's logits, whatever became of the pages in between. */
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cacheConfigFor } from '../../src/model/cache-layout.ts';
 import { Generator, type GeneratorOptions } from '../../src/model/generator.ts';
 import { ReferenceModel } from '../../src/model/reference/forward.ts';

@@ -37,10 +37,7 @@ export function modelSource(name: ModelName, context: Pick<TestContext, 'skip'>)
 }
 
 /** A model with its goldens. Loaded once a file. */
-export async function sharedModel(
-  name: ModelName,
-  context: Pick<TestContext, 'skip'>,
-): Promise<SharedModel> {
+export async function sharedModel(name: ModelName, context: Pick<TestContext, 'skip'>): Promise<SharedModel> {
   const source = modelSource(name, context);
   const known = loaded.get(name) ?? load(source);
   loaded.set(name, known);

@@ -19,7 +19,13 @@ import { attentionShapes } from '../attention-shape.ts';
 import { ropeFrequencies, rotations } from '../rope.ts';
 import type { TensorFormat } from '../safetensors.ts';
 import { stepRows } from '../step-rows.ts';
-import { padded, uploadMatrix, uploadVector, type DeviceMatrix, type UploadOptions } from './device-matrix.ts';
+import {
+  padded,
+  uploadMatrix,
+  uploadVector,
+  type DeviceMatrix,
+  type UploadOptions,
+} from './device-matrix.ts';
 import { carriedNumbers, ModelKernels, words, type GroupRows } from './model-kernels.ts';
 
 export interface ForwardPassOptions extends UploadOptions {
@@ -291,7 +297,11 @@ export class ForwardPass {
   }
 }
 
-function uploadWeights(ledger: BufferLedger, { config, weights }: Model, options: UploadOptions): DeviceWeights {
+function uploadWeights(
+  ledger: BufferLedger,
+  { config, weights }: Model,
+  options: UploadOptions,
+): DeviceWeights {
   const matrix = (...tensors: Parameters<typeof uploadMatrix>[1]) => uploadMatrix(ledger, tensors, options);
   const vector = (tensor: Parameters<typeof uploadVector>[1]) => uploadVector(ledger, tensor);
   const embedding = matrix(weights.embedding);

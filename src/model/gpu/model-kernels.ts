@@ -1,5 +1,7 @@
 /** Compiles the kernels that a model needs, and records their dispatches. */
 import type { CommandList } from '../../gpu/commands.ts';
+import { adapterFacts } from '../../gpu/device.ts';
+import type { Kernel } from '../../gpu/kernels.ts';
 import type { ParameterRegion } from '../../gpu/parameters.ts';
 import { compileKernel, type Pipeline } from '../../gpu/pipelines.ts';
 import type { PageSegment } from '../../gpu/page-buffers.ts';
@@ -11,8 +13,24 @@ import { LANES, MATMUL_TILE, MODEL_KERNELS } from './kernels.ts';
 
 /** Numbers of a vec4. */
 const VEC4 = 4;
-/** From this many rows on a matrix is read once a tile of rows, not once a row. */
+/** From this many rows on a matrix is read once for several rows, not once a row. */
 const TILED_ROWS_MIN = 4;
+/** `lanes_per_output` of `matvec.wgsl`, and the larger `rows_each` of `matmul_serial.wgsl`. */
+const LANES_PER_OUTPUT = 16;
+const ROWS_EACH = 4;
+/** Numbers of a result that an invocation of `paged_attention_serial.wgsl` makes: `COLUMNS` vec4s. */
+const SERIAL_NUMBERS = 4 * VEC4;
+
+/**
+ * How work is shared out. `cooperative`: the lanes of a workgroup do it together, as GPUs like it. `serial`: each does
+ * its own, without barriers, which adapters that compute on the CPU pay for with microseconds a lane.
+ */
+export type KernelForm = 'cooperative' | 'serial';
+
+/** For few rows, one after the other, or for many, several at once. */
+export type ProductKernel = 'few' | 'many';
+
+const PRODUCTS: readonly ProductKernel[] = ['few', 'many'];
 
 /** The computed tokens of one cache group, as lists of this submit. */
 export interface GroupRows {
@@ -26,14 +44,18 @@ export interface ModelKernelsOptions {
   readonly formats: Iterable<TensorFormat>;
   /** By cache group. */
   readonly shapes: readonly AttentionShape[];
+  /** Default: what suits the device. */
+  readonly form?: KernelForm;
+  /** Which products are compiled; using another one throws. Default: both. */
+  readonly products?: readonly ProductKernel[];
 }
 
 type ByFormat = Partial<Record<TensorFormat, Pipeline>>;
 
 interface Pipelines {
   readonly embed: ByFormat;
-  readonly matvec: ByFormat;
-  readonly matmul: ByFormat;
+  readonly few: ByFormat;
+  readonly many: ByFormat;
   readonly rmsNorm: Pipeline;
   readonly swiglu: Pipeline;
   /** By cache group. */
@@ -42,44 +64,53 @@ interface Pipelines {
 }
 
 export class ModelKernels {
+  readonly form: KernelForm;
   readonly shapes: readonly AttentionShape[];
   private readonly pipelines: Pipelines;
 
-  static async create(device: GPUDevice, { formats, shapes }: ModelKernelsOptions): Promise<ModelKernels> {
-    const { embed, matvec, matmul, rmsNorm, swiglu, ropeWrite, pagedAttention } = MODEL_KERNELS;
-    const used = [...new Set(formats)];
-    const byFormat = async (kernels: typeof embed): Promise<ByFormat> => {
-      const made = await Promise.all(used.map((format) => compileKernel(device, kernels[format], {})));
-      return Object.fromEntries(used.map((format, i) => [format, made[i]]));
+  static async create(device: GPUDevice, options: ModelKernelsOptions): Promise<ModelKernels> {
+    const { shapes, products = PRODUCTS } = options;
+    const form = options.form ?? (adapterFacts(device).software ? 'serial' : 'cooperative');
+    const isSerial = form === 'serial';
+    const kernels = MODEL_KERNELS;
+    const formats = [...new Set(options.formats)];
+    const compile = (kernel: Kernel, constants: Record<string, number> = {}) =>
+      compileKernel(device, kernel, constants);
+    const byFormat = async (
+      forms: typeof kernels.embed,
+      constants?: Record<string, number>,
+    ): Promise<ByFormat> => {
+      const made = await Promise.all(formats.map((format) => compile(forms[format], constants)));
+      return Object.fromEntries(formats.map((format, i) => [format, made[i]]));
     };
-    const [embeds, matvecs, matmuls, norm, gates, writes, attentions] = await Promise.all([
-      byFormat(embed),
-      byFormat(matvec),
-      byFormat(matmul),
-      compileKernel(device, rmsNorm, {}),
-      compileKernel(device, swiglu, {}),
-      Promise.all(shapes.map((shape) => compileKernel(device, ropeWrite, pageConstants(shape)))),
-      Promise.all(
-        shapes.map((shape) =>
-          compileKernel(device, pagedAttention, {
-            ...pageConstants(shape),
-            window_tokens: shape.windowTokens,
-          }),
-        ),
-      ),
+    const product = (
+      name: ProductKernel,
+      cooperative: typeof kernels.matvec,
+      rowsEach: number,
+    ): Promise<ByFormat> | ByFormat => {
+      if (!products.includes(name)) return {};
+      return isSerial ? byFormat(kernels.matmulSerial, { rows_each: rowsEach }) : byFormat(cooperative);
+    };
+    const byShape = (kernel: Kernel, constants: (shape: AttentionShape) => Record<string, number>) =>
+      Promise.all(shapes.map((shape) => compile(kernel, constants(shape))));
+    const [embed, few, many, rmsNorm, swiglu, ropeWrite, pagedAttention] = await Promise.all([
+      byFormat(kernels.embed),
+      product('few', kernels.matvec, 1),
+      product('many', kernels.matmul, ROWS_EACH),
+      compile(isSerial ? kernels.rmsNormSerial : kernels.rmsNorm),
+      compile(kernels.swiglu),
+      byShape(kernels.ropeWrite, pageConstants),
+      byShape(isSerial ? kernels.pagedAttentionSerial : kernels.pagedAttention, (shape) => ({
+        ...pageConstants(shape),
+        window_tokens: shape.windowTokens,
+      })),
     ]);
-    return new ModelKernels(shapes, {
-      embed: embeds,
-      matvec: matvecs,
-      matmul: matmuls,
-      rmsNorm: norm,
-      swiglu: gates,
-      ropeWrite: writes,
-      pagedAttention: attentions,
-    });
+    const pipelines = { embed, few, many, rmsNorm, swiglu, ropeWrite, pagedAttention };
+    return new ModelKernels(form, shapes, pipelines);
   }
 
-  private constructor(shapes: readonly AttentionShape[], pipelines: Pipelines) {
+  private constructor(form: KernelForm, shapes: readonly AttentionShape[], pipelines: Pipelines) {
+    this.form = form;
     this.shapes = shapes;
     this.pipelines = pipelines;
   }
@@ -123,7 +154,7 @@ export class ModelKernels {
     commands.dispatch(
       this.pipelines.rmsNorm,
       [operand, weight, chosen ?? words(commands, [0]), region, result],
-      rows,
+      this.form === 'serial' ? ceilDiv(rows, LANES) : rows,
     );
   }
 
@@ -138,20 +169,25 @@ export class ModelKernels {
       readonly result: GPUBuffer;
       readonly accumulate?: boolean;
       /** Which of the two kernels. By the number of rows where left out. */
-      readonly kernel?: 'matvec' | 'matmul';
+      readonly kernel?: ProductKernel;
     },
   ): void {
     const { operand, matrix, rows, stride, result, accumulate = false } = what;
-    const kernel = what.kernel ?? (rows < TILED_ROWS_MIN ? 'matvec' : 'matmul');
+    const kernel = what.kernel ?? (rows < TILED_ROWS_MIN ? 'few' : 'many');
     for (const part of matrix.parts) {
       const list = [rows, matrix.vec4s, part.rows, part.firstRow, stride, accumulate ? 1 : 0];
-      const groups =
-        kernel === 'matvec'
-          ? rows * ceilDiv(part.rows, LANES / LANES_PER_OUTPUT)
-          : ceilDiv(rows, MATMUL_TILE.rows) * ceilDiv(part.rows, MATMUL_TILE.outputs);
+      const groups = this.productGroups(kernel, rows, part.rows);
       const bindings = [operand, part.buffer, words(commands, list), result];
       commands.dispatch(this.pipelines[kernel][matrix.format]!, bindings, groups);
     }
+  }
+
+  private productGroups(kernel: ProductKernel, rows: number, outputs: number): number {
+    if (this.form === 'serial') {
+      return ceilDiv(outputs * ceilDiv(rows, kernel === 'few' ? 1 : ROWS_EACH), LANES);
+    }
+    if (kernel === 'few') return rows * ceilDiv(outputs, LANES / LANES_PER_OUTPUT);
+    return ceilDiv(rows, MATMUL_TILE.rows) * ceilDiv(outputs, MATMUL_TILE.outputs);
   }
 
   /** Turns queries and keys, and writes keys and values into pages. `turns`: see `rotations`. */
@@ -193,12 +229,15 @@ export class ModelKernels {
     },
   ): void {
     const { group, layer, rows, segments, queries, carried, result } = what;
+    const { heads, headDim } = this.shapes[group];
+    const queryCount = rows.count * heads;
+    const groups =
+      this.form === 'serial' ? ceilDiv(queryCount * ceilDiv(headDim, SERIAL_NUMBERS), LANES) : queryCount;
     for (const [index, segment] of segments.entries()) {
       const isLast = index === segments.length - 1;
       const place = [rows.count, layer, segment.firstPage, segment.pages];
       const reach = words(commands, [...place, index === 0 ? 1 : 0, isLast ? 1 : 0]);
       const bindings = [queries, segment.buffer, rows.places, rows.tables, reach, carried, result];
-      const groups = rows.count * this.shapes[group].heads;
       commands.dispatch(this.pipelines.pagedAttention[group], bindings, groups);
     }
   }
@@ -221,12 +260,10 @@ export class ModelKernels {
   }
 }
 
-/** `lanes_per_output` of `matvec.wgsl`. */
-const LANES_PER_OUTPUT = 16;
-
-/** Numbers that a row carries from segment to segment: a vec4 a head besides its values. */
+/** Numbers that a row carries from segment to segment, in either form: its values, and a vec4 for each who makes some. */
 export function carriedNumbers({ heads, headDim }: AttentionShape): number {
-  return heads * (headDim + VEC4);
+  const makers = ceilDiv(headDim, SERIAL_NUMBERS);
+  return heads * makers * (SERIAL_NUMBERS + VEC4);
 }
 
 function pageConstants(shape: AttentionShape): Record<string, number> {
@@ -245,4 +282,3 @@ export function words(commands: CommandList, list: ArrayLike<number>): Parameter
   view.set(list);
   return region;
 }
-

@@ -41,7 +41,12 @@ function argmax(logits: Float32Array): number {
 }
 
 /** Greedy ids behind a prompt that is computed in the given chunks. */
-function greedy(step: ReturnType<typeof twin>['step'], prompt: readonly number[], count: number, chunk = Infinity) {
+function greedy(
+  step: ReturnType<typeof twin>['step'],
+  prompt: readonly number[],
+  count: number,
+  chunk = Infinity,
+) {
   const tokens = [...prompt];
   let computed = 0;
   let logits = new Float32Array(0) as Float32Array;
@@ -57,14 +62,17 @@ function greedy(step: ReturnType<typeof twin>['step'], prompt: readonly number[]
 const MODELS: ModelName[] = ['kjv-tiny', 'stories260k'];
 
 describe.each(MODELS)('%s', (name) => {
-  it.for([1, 2, 5, 16, 64])('gives the golden ids with pages of %i tokens', async (tokensPerPage, context) => {
-    const shared = await sharedModel(name, context);
-    // One size sees them all.
-    for (const golden of tokensPerPage === 16 ? shared.goldens : shared.goldens.slice(0, 1)) {
-      const { step } = twin(shared, tokensPerPage);
-      expect(greedy(step, golden.prompt, golden.greedy.length)).toEqual(golden.greedy);
-    }
-  });
+  it.for([1, 2, 5, 16, 64])(
+    'gives the golden ids with pages of %i tokens',
+    async (tokensPerPage, context) => {
+      const shared = await sharedModel(name, context);
+      // One size sees them all.
+      for (const golden of tokensPerPage === 16 ? shared.goldens : shared.goldens.slice(0, 1)) {
+        const { step } = twin(shared, tokensPerPage);
+        expect(greedy(step, golden.prompt, golden.greedy.length)).toEqual(golden.greedy);
+      }
+    },
+  );
 
   it('gives the same with the prompt computed in chunks of any size', async (context) => {
     const shared = await sharedModel(name, context);
@@ -72,9 +80,7 @@ describe.each(MODELS)('%s', (name) => {
     const whole = [...prompt, ...ids];
     for (const chunk of [1, 3, 7, 16, 63]) {
       const { step } = twin(shared, 5);
-      expect(greedy(step, whole.slice(0, 64), 20, chunk), `chunks of ${chunk}`).toEqual(
-        whole.slice(64, 84),
-      );
+      expect(greedy(step, whole.slice(0, 64), 20, chunk), `chunks of ${chunk}`).toEqual(whole.slice(64, 84));
     }
   });
 });
