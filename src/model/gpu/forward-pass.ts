@@ -26,7 +26,7 @@ import {
   type DeviceMatrix,
   type UploadOptions,
 } from './device-matrix.ts';
-import { carriedNumbers, ModelKernels, words, type GroupRows } from './model-kernels.ts';
+import { carriedNumbers, ModelKernels, words, type GroupRows, type KernelForm } from './model-kernels.ts';
 
 export interface ForwardPassOptions extends UploadOptions {
   readonly device: GPUDevice;
@@ -40,6 +40,8 @@ export interface ForwardPassOptions extends UploadOptions {
   readonly rowsMax: number;
   /** Requests of one step. */
   readonly requestsMax: number;
+  /** Default: what suits the device. */
+  readonly form?: KernelForm;
 }
 
 interface DeviceLayer {
@@ -109,6 +111,7 @@ export class ForwardPass {
         ModelKernels.create(device, {
           formats: formatsOf(weights),
           shapes: attentionShapes(model.config, options),
+          form: options.form,
         }),
       );
       await watch.guard(ledger.settle());

@@ -15,8 +15,9 @@ import { LANES, MATMUL_TILE, MODEL_KERNELS } from './kernels.ts';
 const VEC4 = 4;
 /** From this many rows on a matrix is read once for several rows, not once a row. */
 const TILED_ROWS_MIN = 4;
-/** `lanes_per_output` of `matvec.wgsl`, and the larger `rows_each` of `matmul_serial.wgsl`. */
+/** `lanes_per_output` of `matvec.wgsl`; `OUTPUTS_EACH` and the larger `rows_each` of `matmul_serial.wgsl`. */
 const LANES_PER_OUTPUT = 16;
+const OUTPUTS_EACH = 4;
 const ROWS_EACH = 4;
 /** Numbers of a result that an invocation of `paged_attention_serial.wgsl` makes: `COLUMNS` vec4s. */
 const SERIAL_NUMBERS = 4 * VEC4;
@@ -184,7 +185,7 @@ export class ModelKernels {
 
   private productGroups(kernel: ProductKernel, rows: number, outputs: number): number {
     if (this.form === 'serial') {
-      return ceilDiv(outputs * ceilDiv(rows, kernel === 'few' ? 1 : ROWS_EACH), LANES);
+      return ceilDiv(ceilDiv(outputs, OUTPUTS_EACH) * ceilDiv(rows, kernel === 'few' ? 1 : ROWS_EACH), LANES);
     }
     if (kernel === 'few') return rows * ceilDiv(outputs, LANES / LANES_PER_OUTPUT);
     return ceilDiv(rows, MATMUL_TILE.rows) * ceilDiv(outputs, MATMUL_TILE.outputs);
