@@ -135,12 +135,14 @@ describe('a generator', () => {
       hostSlots: fc.constantFrom(0, 3, 40),
       stepTokensMax: fc.constantFrom(3, 8, 64),
     });
+    // Buffers no larger than such a pool needs.
+    const engine = { transfer: { stagingBytes: 8192, overflowBytes: 8192 } };
     const seen = { preemptions: 0, device: 0, host: 0 };
     await fc.assert(
       fc.asyncProperty(world, async ({ requests, tokensPerPage, spare, ...sizes }) => {
         // Two groups of the longest request, and a little more.
         const poolPages = 1 + 2 * Math.ceil(38 / tokensPerPage) + spare;
-        const generator = await Generator.create({ model, tokensPerPage, poolPages, ...sizes });
+        const generator = await Generator.create({ model, tokensPerPage, poolPages, ...sizes, engine });
         const prompts = requests.map(({ shared, own, ...rest }) => ({
           ...rest,
           prompt: [...Array.from({ length: shared }, (_, i) => (i * 7) % 24), ...own],
@@ -158,7 +160,7 @@ describe('a generator', () => {
         generator.engine.checkIntegrity();
         await generator.close();
       }),
-      { numRuns: 60 },
+      { numRuns: 50, endOnFailure: true },
     );
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0);
     await alone.close();
