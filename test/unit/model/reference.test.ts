@@ -49,10 +49,9 @@ function greedy(
 ) {
   const tokens = [...prompt];
   let computed = 0;
-  let logits = new Float32Array(0) as Float32Array;
   while (tokens.length < prompt.length + count) {
     const end = Math.min(tokens.length, computed + chunk);
-    logits = step(tokens.slice(0, end), computed);
+    const logits = step(tokens.slice(0, end), computed);
     computed = end;
     if (computed === tokens.length) tokens.push(argmax(logits));
   }
