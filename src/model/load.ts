@@ -1,6 +1,8 @@
 /** Loads a model in the Hugging Face layout: `config.json`, `model.safetensors`, `tokenizer.json`. */
 import { InputError } from '../errors.ts';
+import { detectRuntime } from '../runtime/detect.ts';
 import { parseModelConfig } from './config.ts';
+import { filesInFolder } from './model-folder.ts';
 import type { Model } from './model.ts';
 import { Safetensors } from './safetensors.ts';
 import { createTokenizer } from './tokenizer.ts';
@@ -29,7 +31,7 @@ export interface NamedBytes {
  * @throws InputError for files that are missing, truncated or misshapen, by name.
  */
 export async function loadModel(source: string | URL | Iterable<NamedBytes> | ModelFiles): Promise<Model> {
-  const files = await filesOf(source);
+  const files = filesOf(source);
   const config = parseModelConfig(await required(files, 'config.json', parseJson));
   const weights = await required(files, 'model.safetensors', (bytes, file) => new Safetensors(bytes, file));
   const tokenizer = await optional(files, 'tokenizer.json', parseJson);
@@ -67,13 +69,10 @@ export function chosenFiles(chosen: Iterable<NamedBytes>): ModelFiles {
   };
 }
 
-async function filesOf(source: string | URL | Iterable<NamedBytes> | ModelFiles): Promise<ModelFiles> {
+function filesOf(source: string | URL | Iterable<NamedBytes> | ModelFiles): ModelFiles {
   if (typeof source === 'string' || source instanceof URL) {
-    const isWeb = /^https?:/.test(String(source)) || typeof document !== 'undefined';
-    if (isWeb) return filesAt(source);
-    // Imported only where there is a file system, so that a page loads no Node module.
-    const { filesInFolder } = await import('./model-folder.node.ts');
-    return filesInFolder(source);
+    const isWeb = /^https?:/.test(String(source)) || detectRuntime() === 'browser';
+    return isWeb ? filesAt(source) : filesInFolder(source);
   }
   return 'read' in source ? source : chosenFiles(source);
 }

@@ -1,22 +1,33 @@
 /** Model files in a folder, for Node and Deno. */
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { InputError } from '../errors.ts';
+import type * as FileSystem from 'node:fs/promises';
+import type * as Path from 'node:path';
+import type * as Url from 'node:url';
+import { ConfigError, InputError } from '../errors.ts';
 import type { ModelFiles } from './load.ts';
 
 /** `readFile` ends at 2 GiB; weights do not. */
 const CHUNK_BYTES = 2 ** 30;
 
 export function filesInFolder(folder: string | URL): ModelFiles {
+  // Imports would put modules of Node's into the bundles of pages.
+  const fs = builtin('node:fs/promises') as typeof FileSystem;
+  const paths = builtin('node:path') as typeof Path;
+  const url = builtin('node:url') as typeof Url;
   const isAddress = folder instanceof URL || folder.startsWith('file:');
-  const path = isAddress ? fileURLToPath(folder) : folder;
-  return { name: path, read: (file) => readWhole(join(path, file)) };
+  const path = isAddress ? url.fileURLToPath(folder) : folder;
+  return { name: path, read: (file) => readWhole(fs, paths.join(path, file)) };
 }
 
-async function readWhole(path: string): Promise<ArrayBuffer | null> {
+function builtin(name: string): unknown {
+  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
+  const found = process?.getBuiltinModule?.(name);
+  if (found !== undefined) return found;
+  throw new ConfigError('there are no folders here; give the address of the model, or its files');
+}
+
+async function readWhole(fs: typeof FileSystem, path: string): Promise<ArrayBuffer | null> {
   try {
-    const handle = await open(path, 'r');
+    const handle = await fs.open(path, 'r');
     try {
       const { size } = await handle.stat();
       const bytes = new Uint8Array(size);
