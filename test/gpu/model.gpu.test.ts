@@ -2,11 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { PageBuffers } from '../../src/gpu/page-buffers.ts';
 import { cacheConfigFor } from '../../src/model/cache-layout.ts';
+import { parseModelConfig } from '../../src/model/config.ts';
 import { Generator, type GeneratorOptions } from '../../src/model/generator.ts';
 import { ForwardPass } from '../../src/model/gpu/forward-pass.ts';
 import { ReferenceModel } from '../../src/model/reference/forward.ts';
 import type { Model } from '../../src/model/model.ts';
 import { pageId, requestId } from '../../src/units.ts';
+import { repeatedTensor } from '../support/model-numbers.ts';
 import { sharedModel, type Golden, type ModelName } from '../support/models.ts';
 import { withDevice } from './support/device.ts';
 
@@ -67,7 +69,7 @@ function largestDifference(a: Float32Array, b: Float32Array): number {
 }
 
 /** Eight beginnings of different lengths, of each the next few tokens. */
-function eightExcerpts(golden: Golden, count = 6) {
+function eightExcerpts(golden: Golden, count = 3) {
   return Array.from({ length: 8 }, (_, i) => excerpt(golden, i * 9, count));
 }
 
@@ -102,10 +104,10 @@ describe.each(MODELS)('%s', (name) => {
   it('gives them with a prompt of 64 tokens computed in chunks', async (context) => {
     const { model, goldens } = await sharedModel(name, context);
     await withDevice(async (device) => {
-      for (const stepTokensMax of [5, 16, 31, 63]) {
+      for (const stepTokensMax of [5, 31, 63]) {
         await withGenerator({ model, device, stepTokensMax }, async (generator) => {
-          await expectExcerpts(generator, [excerpt(goldens[0], 63, 3)]);
-          expect(generator.engine.steps).toBeGreaterThanOrEqual(Math.ceil(64 / stepTokensMax) + 2);
+          await expectExcerpts(generator, [excerpt(goldens[0], 63, 2)]);
+          expect(generator.engine.steps).toBeGreaterThanOrEqual(Math.ceil(64 / stepTokensMax) + 1);
         });
       }
     });
@@ -116,7 +118,7 @@ it('gives the golden ids of all prompts in one batch', async (context) => {
   const { model, goldens } = await sharedModel('kjv-tiny', context);
   await withDevice(async (device) => {
     await withGenerator({ model, device }, async (generator) => {
-      const excerpts = goldens.slice(1).flatMap((golden) => [0, 30].map((from) => excerpt(golden, from, 10)));
+      const excerpts = goldens.slice(1).flatMap((golden) => [0, 30].map((from) => excerpt(golden, from, 6)));
       await expectExcerpts(generator, excerpts);
     });
   });
@@ -174,7 +176,7 @@ describe('the text does not tell', () => {
         await withGenerator({ model, device, ...size, hostSlots }, async (generator) => {
           const results = await expectExcerpts(
             generator,
-            goldens.slice(0, 3).map((golden) => excerpt(golden, 5, 22)),
+            goldens.slice(0, 3).map((golden) => excerpt(golden, 12, 12)),
           );
           expect(results.reduce((sum, { preemptions }) => sum + preemptions, 0)).toBeGreaterThan(0);
         });
@@ -219,10 +221,10 @@ it('a page that is read and was changed changes the logits, whichever page it is
 
 it('matrices in parts and pages in segments: the logits of the twin, on either form of kernels', async (context) => {
   const { model, goldens } = await sharedModel('kjv-tiny', context);
-  const tokens = [...goldens[0].prompt, ...goldens[0].greedy].slice(0, 10);
+  const tokens = [...goldens[0].prompt, ...goldens[0].greedy].slice(0, 6);
   const twin = twinLogits(model, tokens);
   await withDevice(async (device) => {
-    const [tokensPerPage, pages] = [2, 14];
+    const [tokensPerPage, pages] = [1, 14];
     const { groups } = cacheConfigFor(model.config, { tokensPerPage, pages });
     const pageBytes = Math.max(...groups.map((group) => group.pageBytes));
     const buffers = await PageBuffers.create({ device, pages, pageBytes, segmentBytesMax: 4 * pageBytes });
@@ -237,15 +239,55 @@ it('matrices in parts and pages in segments: the logits of the twin, on either f
     for (const form of ['serial', 'cooperative'] as const) {
       const pass = await ForwardPass.create({
         ...{ device, model, tokensPerPage, strideBytes: pageBytes, segments: buffers.segments, form },
-        ...{ rowsMax: 9, requestsMax: 2, partBytesMax: 20_000 },
+        ...{ rowsMax: 5, requestsMax: 2, partBytesMax: 20_000 },
       });
-      const [first] = await pass.run([{ ...request, start: 0, end: 9 }]);
-      expect(largestDifference(first, twin[8]), form).toBeLessThan(LOGITS_TOLERANCE);
-      const [second] = await pass.run([{ ...request, start: 9, end: 10 }]);
-      expect(largestDifference(second, twin[9]), form).toBeLessThan(LOGITS_TOLERANCE);
+      const [first] = await pass.run([{ ...request, start: 0, end: 5 }]);
+      expect(largestDifference(first, twin[4]), form).toBeLessThan(LOGITS_TOLERANCE);
+      const [second] = await pass.run([{ ...request, start: 5, end: 6 }]);
+      expect(largestDifference(second, twin[5]), form).toBeLessThan(LOGITS_TOLERANCE);
       await pass.close();
       expect(pass.liveBytes).toBe(0);
     }
     buffers.destroy();
+  });
+});
+
+it('a layer of SmolLM2 in its full width, random weights in bf16: the logits of the twin', async () => {
+  const shape = { hidden_size: 576, intermediate_size: 1536, num_attention_heads: 9, num_key_value_heads: 3 };
+  const config = parseModelConfig({
+    architectures: ['LlamaForCausalLM'],
+    ...shape,
+    ...{ num_hidden_layers: 1, vocab_size: 49_152, rope_theta: 100_000, tie_word_embeddings: true },
+  });
+  const tensor = (name: string, rows: number, columns?: number) =>
+    repeatedTensor(name, columns === undefined ? [rows] : [rows, columns], { format: 'bf16', scale: 0.08 });
+  const embedding = tensor('embedding', 49_152, 576);
+  const layer = {
+    attentionNorm: tensor('norm', 576),
+    query: tensor('q', 576, 576),
+    key: tensor('k', 192, 576),
+    value: tensor('v', 192, 576),
+    attentionOutput: tensor('o', 576, 576),
+    feedForwardNorm: tensor('norm', 576),
+    gate: tensor('gate', 1536, 576),
+    up: tensor('up', 1536, 576),
+    down: tensor('down', 576, 1536),
+  };
+  const outputNorm = tensor('norm', 576);
+  const weights = { embedding, layers: [layer], outputNorm, output: embedding };
+  const model: Model = { name: 'SmolLM2', config, weights, tokenizer: null };
+  const prompt = [49_151, 0, 30_000, 7];
+  const twin = twinLogits(model, prompt);
+  await withDevice(async (device) => {
+    let largest = 0;
+    const onLogits: GeneratorOptions['onLogits'] = (logits) => {
+      largest = largestDifference(logits, twin[3]);
+    };
+    const sizes = { tokensPerPage: 2, poolPages: 8, stepTokensMax: 16, runningMax: 1 };
+    await withGenerator({ model, device, onLogits, ...sizes }, async (generator) => {
+      await generator.generate([{ prompt, maxTokens: 1 }]);
+    });
+    expect(largest).toBeGreaterThan(0);
+    expect(largest).toBeLessThan(LOGITS_TOLERANCE);
   });
 });

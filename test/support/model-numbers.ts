@@ -23,6 +23,21 @@ export function someTensor(
   return { name, shape, format, bytes: new Uint8Array(halves.buffer) };
 }
 
+/** A large tensor whose numbers repeat, at no multiple of its width. */
+export function repeatedTensor(
+  name: string,
+  shape: readonly number[],
+  options: Parameters<typeof someTensor>[2],
+): Tensor {
+  const count = shape.reduce((a, b) => a * b, 1);
+  const block = someTensor(name, [Math.min(count, 9973)], options);
+  const bytes = new Uint8Array((block.bytes.length / block.shape[0]) * count);
+  bytes.set(block.bytes);
+  for (let filled = block.bytes.length; filled < bytes.length; filled *= 2)
+    bytes.copyWithin(filled, 0, filled);
+  return { ...block, shape, bytes };
+}
+
 const word = new Uint32Array(1);
 const float = new Float32Array(word.buffer);
 
