@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import process from 'node:process';
 import { playwright } from '@vitest/browser-playwright';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
@@ -6,9 +8,14 @@ import { findBrowser, launchOptions } from './src/runtime/chromium.ts';
 
 const gpuTests = ['test/gpu/**/*.gpu.test.ts'];
 
+/** Models that tests read where they are there. In a browser Vite's server hands them out. */
+const models = resolve(process.env.PAGEFENCE_MODELS ?? '../shared/data/models');
+const provide = { modelsFolder: existsSync(models) ? models : null };
+
 const unit: TestProjectInlineConfiguration = {
   test: {
     name: 'unit',
+    provide,
     environment: 'node',
     pool: 'forks',
     maxWorkers: 2,
@@ -24,6 +31,7 @@ const unit: TestProjectInlineConfiguration = {
 const native = (name: 'node' | 'deno'): TestProjectInlineConfiguration => ({
   test: {
     name,
+    provide,
     environment: 'node',
     pool: 'forks',
     maxWorkers: 1,
@@ -40,8 +48,10 @@ async function browser(): Promise<TestProjectInlineConfiguration[]> {
   if (found === undefined) return [];
   return [
     {
+      server: { fs: { allow: ['.', models] } },
       test: {
         name: 'browser',
+        provide,
         maxWorkers: 1,
         include: gpuTests,
         testTimeout: 60_000,

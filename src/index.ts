@@ -67,6 +67,21 @@ export type {
   Worker,
 } from './schedule/step-plan.ts';
 
+export { cacheConfigFor, type ModelCacheOptions } from './model/cache-layout.ts';
+export { parseModelConfig, type ModelConfig } from './model/config.ts';
+export {
+  Generator,
+  type GeneratedToken,
+  type GenerateRequest,
+  type GenerateResult,
+  type GeneratorOptions,
+  type LogitsPlace,
+} from './model/generator.ts';
+export { loadModel, type ModelFiles, type NamedBytes } from './model/load.ts';
+export type { Model } from './model/model.ts';
+export type { Sampling } from './model/sample.ts';
+export type { TextTokenizer } from './model/tokenizer.ts';
+
 export { HostMemory } from './host-memory.ts';
 export { OffloadManager } from './offload/offload-manager.ts';
 export { OffloadConnector } from './offload/connector.ts';

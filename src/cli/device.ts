@@ -17,14 +17,24 @@ type WantedLimits = Pick<GPUSupportedLimits, 'maxBufferSize' | 'maxStorageBuffer
 export type SizedConfig = EngineConfigInput & { readonly cache: { readonly pageBytes: number } };
 
 /** Throws `DeviceError` that says what was tried, what to install, and how to run without a device. */
-export async function openDevice(input: SizedConfig): Promise<OpenDevice> {
+export function openDevice(input: SizedConfig): Promise<OpenDevice> {
+  return openDeviceWith('pagefence replay', (limits) => limitsFor(input, limits));
+}
+
+/** A device whose buffers and bindings may have so many bytes, as far as the adapter allows. Throws as `openDevice`. */
+export function openDeviceFor(label: string, bytes: number): Promise<OpenDevice> {
+  return openDeviceWith(label, (limits) => limitsFor({ cache: { pages: 1, pageBytes: bytes } }, limits));
+}
+
+async function openDeviceWith(
+  label: string,
+  wanted: (limits: WantedLimits) => WantedLimits,
+): Promise<OpenDevice> {
   try {
     const { acquireAdapter } = await import('../runtime/acquire.ts');
     const { adapter, runtime, description, software } = await acquireAdapter();
-    const device = await adapter.requestDevice({
-      label: 'pagefence replay',
-      requiredLimits: { ...limitsFor(input, adapter.limits) },
-    });
+    const requiredLimits = { ...wanted(adapter.limits) };
+    const device = await adapter.requestDevice({ label, requiredLimits });
     return { device, runtime, adapter: description, software };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

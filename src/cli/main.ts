@@ -4,10 +4,11 @@ import { version } from '../../package.json';
 import { ConfigError, InputError, InvariantError, PagefenceError } from '../errors.ts';
 import { missingPermission } from '../runtime/permission.ts';
 import { writeText, type CliIo } from './io.ts';
-import { count, oneOf, seedRange } from './numbers.ts';
+import { count, decimal, oneOf, promptIds, seedRange } from './numbers.ts';
 import { addReplayOptions, requireFitting, type ReplayCliOptions } from './replay-options.ts';
 import type { ConformanceCliOptions } from './conformance-command.ts';
 import type { ExploreCliOptions } from './explore-command.ts';
+import type { GenerateCliOptions } from './generate-command.ts';
 import type { SimulateCliOptions } from './simulate-command.ts';
 
 /** Bad input or usage. Everything else that goes wrong is `STATUS_FAILED`. */
@@ -68,6 +69,10 @@ Exit status:
   2    bad input
   130  interrupted; the result covers the cases that ran
 `;
+
+const ABOUT_GENERATE =
+  'Several prompts run as one batch. Prefixes that they share are computed once; what a page holds is read by all. The ' +
+  'text is the same whatever the sizes of pages, pool and host memory.';
 
 const SIMULATE_STATUS = `
 Exit status:
@@ -143,6 +148,7 @@ function createProgram(host: {
   addSimulate(program, host);
   addExplore(program, host);
   addConformance(program, host);
+  addGenerate(program, host);
   return program;
 }
 
@@ -211,6 +217,44 @@ function addConformance(program: Command, { io, exit }: { io: CliIo; exit: (stat
     .action(async (options: ConformanceCliOptions) => {
       const { conformanceCommand } = await import('./conformance-command.ts');
       exit(await conformanceCommand(options, io));
+    });
+}
+
+function addGenerate(program: Command, { io, exit }: { io: CliIo; exit: (status: number) => void }): void {
+  const option = <Value>(flags: string, about: string, parse: (text: string) => Value, value: Value) =>
+    new Option(flags, about).argParser(parse).default(value);
+  program
+    .command('generate [PROMPT...]')
+    .summary('generate text with a model whose memory is the paged cache')
+    .description(ABOUT_GENERATE)
+    .helpOption('-h, --help', 'show this')
+    .showHelpAfterError('pagefence generate --help lists the options')
+    .requiredOption('--model <dir>', 'folder or address of config.json, model.safetensors and tokenizer.json')
+    .option('--prompt-ids <ids>', 'a prompt as token ids, 1,2,3; once for each prompt', promptIds)
+    .addOption(option('--temperature <t>', '0 takes the most likely token', decimal({ min: 0, max: 100 }), 0))
+    .option('--top-k <n>', 'choose among so many tokens', count({ min: 1 }))
+    .addOption(
+      option(
+        '--top-p <p>',
+        'choose among tokens that reach this probability',
+        decimal({ min: 1e-6, max: 1 }),
+        1,
+      ),
+    )
+    .addOption(option('--seed <n>', 'of the dice', count({ min: 0, max: 2 ** 32 - 1 }), 0))
+    .addOption(option('--max-tokens <n>', 'tokens to generate for each prompt', count({ min: 1 }), 64))
+    .addOption(option('--page-tokens <n>', 'tokens a page', count({ min: 1 }), 16))
+    .addOption(option('--pool-pages <n>', 'pages on the device', count({ min: 2 }), 256))
+    .addOption(option('--host-slots <n>', 'pages in host memory', count({ min: 0 }), 0))
+    .addOption(
+      new Option('--worker <kind>', 'webgpu, or simulated: on the CPU')
+        .argParser(oneOf(['webgpu', 'simulated']))
+        .default('webgpu'),
+    )
+    .option('--json', 'ids, text, hits and timings for a program to read')
+    .action(async (prompts: string[], options: GenerateCliOptions) => {
+      const { generateCommand } = await import('./generate-command.ts');
+      exit(await generateCommand(prompts, options, io));
     });
 }
 

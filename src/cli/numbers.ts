@@ -65,6 +65,26 @@ export function oneOf<Word extends string>(words: readonly Word[]): (text: strin
   };
 }
 
+/** A number with or without a fraction. */
+export function decimal({
+  min,
+  max,
+}: {
+  readonly min: number;
+  readonly max: number;
+}): (text: string) => number {
+  return (text) => {
+    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Use a number from ${min} to ${max}.`);
+  };
+}
+
+/** Token ids with commas between them: one prompt each time that the option is given. */
+export function promptIds(text: string, previous: readonly number[][] = []): number[][] {
+  return [...previous, list(count({ min: 0 }))(text)];
+}
+
 function inRange(value: number, { min, max = COUNT_MAX, multipleOf = 1 }: Range, note = ''): number {
   if (value >= min && value <= max && value % multipleOf === 0) return value;
   const kind = multipleOf === 1 ? 'a whole number' : `a multiple of ${multipleOf}`;

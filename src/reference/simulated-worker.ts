@@ -33,6 +33,8 @@ export interface SimulatedWorkerOptions {
   readonly witness: boolean;
   /** Which of the configured ranks this worker is. Default: 0. */
   readonly rank?: number;
+  /** Part 7 for callers who compute on the pages themselves: called when everything before it is done. */
+  readonly forward?: (plan: StepPlan, pool: Uint32Array<ArrayBuffer>) => void;
   /**
    * Whether what is under way may be admitted in this step, instead of by the lag. Asked for the oldest staging buffer, by
    * its first job, and then for the next one; and for each load.
@@ -166,6 +168,7 @@ export class SimulatedWorker implements Worker {
   }
 
   private forward(plan: StepPlan): void {
+    this.options.forward?.(plan, this.pool);
     if (!this.options.witness || plan.forward.length === 0) return;
     const { tokens, groups } = witnessOps(plan.forward, this.layout, this.options.rank ?? 0);
     for (const { shape, before } of groups) this.check(shape, before, tokens, plan.step);

@@ -1,0 +1,263 @@
+/** Text from a model whose whole memory of a text is the paged cache. */
+import { engineConfigSchema, parseConfig, type EngineConfigInput } from '../config.ts';
+import { createEngine } from '../create-engine.ts';
+import { Engine, type EngineOptions } from '../engine.ts';
+import { ConfigError } from '../errors.ts';
+import type { WebGpuWorker } from '../gpu/worker.ts';
+import { HostMemory } from '../host-memory.ts';
+import { SimulatedWorker } from '../reference/simulated-worker.ts';
+import type { Request } from '../schedule/request.ts';
+import { cacheConfigFor } from './cache-layout.ts';
+import { Generation, type GenerateRequest, type GenerateResult } from './generation.ts';
+import type { Model } from './model.ts';
+import { DeviceModelRunner, ReferenceModelRunner, type ModelRunner } from './model-runner.ts';
+import { requireSampling } from './sample.ts';
+
+export type { GeneratedToken, GenerateRequest, GenerateResult } from './generation.ts';
+
+export interface GeneratorOptions {
+  readonly model: Model;
+  /** Computes and holds the pages. It stays the caller's. Left out: the CPU does both, as the reference. */
+  readonly device?: GPUDevice;
+  /** Tokens a page. Default: 16. */
+  readonly tokensPerPage?: number;
+  /** Pages of the pool, over all groups, the null page included. Default: 256. */
+  readonly poolPages?: number;
+  /** Places in host memory, of one page each. Default: 0, no offloading. */
+  readonly hostSlots?: number;
+  /** Tokens computed in one step; longer prompts take several. Default: 256. */
+  readonly stepTokensMax?: number;
+  /** Requests that run at once. Default: 16. */
+  readonly runningMax?: number;
+  /** Whatever else an engine can be told. */
+  readonly engine?: {
+    readonly cache?: Partial<
+      Omit<EngineConfigInput['cache'], 'groups' | 'pages' | 'pageBytes' | 'tokensPerPage'>
+    >;
+  } & Pick<EngineConfigInput, 'schedule' | 'offload' | 'transfer'>;
+  readonly onCacheEvent?: EngineOptions['onCacheEvent'];
+  /** Sees the logits that each token is chosen from, before it is. */
+  readonly onLogits?: (logits: Float32Array, place: LogitsPlace) => void;
+}
+
+/** Whose next token it is, and where in its sequence, counted from 0 with the prompt. */
+export interface LogitsPlace {
+  readonly id: string;
+  readonly position: number;
+}
+
+type GeneratorEngine = Engine<WebGpuWorker | SimulatedWorker>;
+type Hooks = Pick<EngineOptions, 'nextToken' | 'onCacheEvent'>;
+
+const DEFAULTS = { tokensPerPage: 16, poolPages: 256, hostSlots: 0, stepTokensMax: 256, runningMax: 16 };
+const MAX_TOKENS = 64;
+
+/**
+ * @example
+ * ```ts
+ * import { Generator, loadModel } from 'pagefence';
+ *
+ * const model = await loadModel('models/kjv-tiny'); // a folder, an address or files
+ * const generator = await Generator.create({ model, device });
+ * const [{ text }] = await generator.generate([{ prompt: 'In the beginning', maxTokens: 20 }]);
+ * await generator.close();
+ * ```
+ */
+export class Generator {
+  readonly model: Model;
+  /** The engine underneath: statistics, pages, events. Its steps are the generator's to make. */
+  readonly engine: GeneratorEngine;
+  private readonly runner: ModelRunner;
+  /** By the engine's ids. */
+  private readonly live: Map<string, Generation>;
+  private count = 0;
+  private running: Promise<void> | null = null;
+
+  /**
+   * Uploads the model and makes its cache.
+   *
+   * @throws ConfigError for sizes that cannot work, with the field, its value and the remedy.
+   * @throws DeviceError when the device refuses the memory.
+   */
+  static async create(options: GeneratorOptions): Promise<Generator> {
+    const { model, device, onCacheEvent, onLogits } = options;
+    const live = new Map<string, Generation>();
+    const nextToken = async ({ id, sequence }: Request): Promise<number> => {
+      const logits = await made.runner.logits(id);
+      const position = sequence.length;
+      onLogits?.(logits, { id, position });
+      const { token, isOver } = live.get(id)!.choose(logits, position);
+      if (isOver) made.engine.abort(id);
+      return token;
+    };
+    const input = engineInput(options);
+    const hooks = { nextToken, onCacheEvent };
+    const made = device ? await onDevice(model, device, input, hooks) : onCpu(model, input, hooks);
+    return new Generator(model, made, live);
+  }
+
+  private constructor(
+    model: Model,
+    { engine, runner }: { readonly engine: GeneratorEngine; readonly runner: ModelRunner },
+    live: Map<string, Generation>,
+  ) {
+    this.model = model;
+    this.engine = engine;
+    this.runner = runner;
+    this.live = live;
+  }
+
+  /**
+   * Generates for several prompts at once, together with those of other calls that are under way. Results come in the
+   * order of the requests. Rejects with `ConfigError`, with nothing begun, for requests that cannot be; with
+   * `DeviceError` when the device is lost.
+   */
+  async generate(requests: readonly GenerateRequest[]): Promise<GenerateResult[]> {
+    const begun = performance.now();
+    const prompts = requests.map((request) => this.promptOf(request));
+    const results = requests.map((request, i) => this.begin(request, prompts[i], begun));
+    this.running ??= this.run().finally(() => {
+      this.running = null;
+    });
+    return Promise.all(results);
+  }
+
+  /** Ends what is under way, and gives the memory back. */
+  async close(): Promise<void> {
+    for (const id of this.live.keys()) this.engine.abort(id);
+    await this.running;
+    await this.runner.close();
+    await this.engine.close();
+  }
+
+  private promptOf(request: GenerateRequest): readonly number[] {
+    requireSampling(request);
+    const { prompt, maxTokens = MAX_TOKENS } = request;
+    const { config, tokenizer, name } = this.model;
+    if (typeof prompt === 'string' && tokenizer === null) {
+      throw new ConfigError(`${name} has no tokenizer.json; give prompts as token ids`);
+    }
+    const ids = typeof prompt === 'string' ? tokenizer!.encode(prompt) : [...prompt];
+    if (ids.length === 0) throw new ConfigError('a prompt has no tokens; give it at least one');
+    const unknown = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= config.vocabSize);
+    if (unknown !== undefined) {
+      throw new ConfigError(`token ${unknown} is not one of the ${config.vocabSize} of ${name}; use others`);
+    }
+    if (!Number.isInteger(maxTokens) || maxTokens < 1) {
+      throw new ConfigError(`maxTokens is ${maxTokens}; use an integer of at least 1`);
+    }
+    // The last token that is generated is not computed.
+    if (ids.length + maxTokens - 1 > config.positionsMax) {
+      throw new ConfigError(
+        `a prompt of ${ids.length} tokens and ${maxTokens} more exceed the ${config.positionsMax} positions of ${name}; ` +
+          'use a smaller maxTokens or a shorter prompt',
+      );
+    }
+    return ids;
+  }
+
+  private begin(
+    request: GenerateRequest,
+    promptIds: readonly number[],
+    begun: number,
+  ): Promise<GenerateResult> {
+    const { config, tokenizer } = this.model;
+    const { signal, stop = config.eosIds, maxTokens = MAX_TOKENS, salt } = request;
+    const id = `text ${this.count}`;
+    this.count += 1;
+    const generation = new Generation({ request, promptIds, stop, tokenizer, begun });
+    try {
+      this.engine.add({ id, tokens: promptIds, maxOutputTokens: maxTokens, salt });
+    } catch (error) {
+      generation.reject(error);
+      return generation.result;
+    }
+    this.live.set(id, generation);
+    const abort = () => {
+      this.engine.abort(id);
+    };
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
+    return generation.result.finally(() => signal?.removeEventListener('abort', abort));
+  }
+
+  /** Steps until nothing is left. A failure is that of all who wait. */
+  private async run(): Promise<void> {
+    try {
+      while (this.engine.hasWork) {
+        const { finished } = await this.engine.step();
+        for (const request of finished) {
+          this.live.get(request.id)?.finish(request);
+          this.live.delete(request.id);
+        }
+      }
+    } catch (error) {
+      const failed = [...this.live];
+      this.live.clear();
+      for (const [id, generation] of failed) {
+        this.engine.abort(id);
+        generation.reject(error);
+      }
+    }
+  }
+}
+
+function engineInput(options: GeneratorOptions): EngineConfigInput {
+  const { tokensPerPage, poolPages, hostSlots, stepTokensMax, runningMax } = {
+    ...DEFAULTS,
+    ...defined(options),
+  };
+  const { cache, schedule, offload, transfer } = options.engine ?? {};
+  return {
+    cache: { ...cache, ...cacheConfigFor(options.model.config, { tokensPerPage, pages: poolPages }) },
+    schedule: { maxTokensPerStep: stepTokensMax, maxRunning: runningMax, ...schedule },
+    offload: { slots: hostSlots, ...offload },
+    transfer,
+    witness: false,
+  };
+}
+
+/** Options that are there and undefined are as good as left out. */
+function defined(options: GeneratorOptions): Partial<typeof DEFAULTS> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+async function onDevice(
+  model: Model,
+  device: GPUDevice,
+  input: EngineConfigInput,
+  hooks: Hooks,
+): Promise<{ engine: GeneratorEngine; runner: ModelRunner }> {
+  const runner = new DeviceModelRunner();
+  const engine = await createEngine(input, { device, forward: runner.run, ...hooks });
+  const { cache, schedule } = engine.config;
+  try {
+    await runner.attach(engine.worker, {
+      model,
+      tokensPerPage: cache.tokensPerPage,
+      strideBytes: cache.pageBytes,
+      pages: cache.pages,
+      rowsMax: schedule.maxTokensPerStep,
+      requestsMax: schedule.maxRunning,
+    });
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+  return { engine: engine as unknown as GeneratorEngine, runner };
+}
+
+function onCpu(
+  model: Model,
+  input: EngineConfigInput,
+  hooks: Hooks,
+): { engine: GeneratorEngine; runner: ModelRunner } {
+  const config = parseConfig(engineConfigSchema, input, 'generator options');
+  const { cache, transfer, offload } = config;
+  const slots = offload.slots * offload.pagesPerSlot;
+  const host = slots > 0 ? new HostMemory({ slots, slotBytes: cache.pageBytes }) : null;
+  const sizes = { tokensPerPage: cache.tokensPerPage, strideBytes: cache.pageBytes };
+  const runner = new ReferenceModelRunner(model, sizes);
+  const worker = new SimulatedWorker({ cache, transfer, host, witness: false, forward: runner.run });
+  return { engine: new Engine<WebGpuWorker | SimulatedWorker>({ config, worker, host, ...hooks }), runner };
+}

@@ -1,0 +1,13 @@
+/** A model in memory: what it computes, its weights, and how it reads text. */
+import type { ModelConfig } from './config.ts';
+import type { TextTokenizer } from './tokenizer.ts';
+import type { ModelWeights } from './weights.ts';
+
+export interface Model {
+  /** For messages and reports. */
+  readonly name: string;
+  readonly config: ModelConfig;
+  readonly weights: ModelWeights;
+  /** `null` where the model came without `tokenizer.json`. */
+  readonly tokenizer: TextTokenizer | null;
+}

@@ -1,0 +1,62 @@
+/** `pagefence generate`, on the CPU. */
+import { describe, expect, it } from 'vitest';
+import { modelSource, sharedModel } from '../../support/models.ts';
+import { runCli } from './run-cli.ts';
+
+const base = ['--worker', 'simulated', '--max-tokens', '12'];
+
+describe('pagefence generate', () => {
+  it('prints the text, and its figures beside it', async (context) => {
+    const model = modelSource('kjv-tiny', context);
+    const { status, out, err } = await runCli(['generate', 'And God said', '--model', model, ...base]);
+    expect(status).toBe(0);
+    const { file } = await sharedModel('kjv-tiny', context);
+    const whole = (file as { cases: { text: string }[] }).cases[1].text;
+    expect(whole.startsWith(`And God said${out.trimEnd()}`)).toBe(true);
+    expect(err).toMatch(/^5 prompt tokens \(0 from pages\), 12 tokens generated, [\d.]+\/s\n$/);
+  });
+
+  it('runs several prompts as one batch, texts and ids, for a program to read', async (context) => {
+    const model = modelSource('stories260k', context);
+    const { goldens } = await sharedModel('stories260k', context);
+    const { prompt, greedy } = goldens[0];
+    const ids = [...prompt, ...greedy.slice(0, 10)].join();
+    const { status, out } = await runCli(
+      [
+        'generate',
+        'Once',
+        '--model',
+        model,
+        ...base,
+        '--json',
+        '--prompt-ids',
+        '1',
+        '--prompt-ids',
+        ids,
+      ].concat(['--page-tokens', '4', '--pool-pages', '40', '--host-slots', '8', '--temperature', '0']),
+    );
+    expect(status).toBe(0);
+    const report = JSON.parse(out) as {
+      results: { ids: number[]; text: string; hits: object; firstTokenMs: number; totalMs: number }[];
+      adapter: null;
+    };
+    expect(report.results).toHaveLength(3);
+    expect(report.results[1].ids).toEqual(greedy.slice(0, 12));
+    expect(report.results[2].ids).toEqual(greedy.slice(10, 22));
+    expect(report.results[0].text.length).toBeGreaterThan(0);
+    expect(report.results[2].hits).toEqual({ device: 0, host: 0 });
+    expect(report.adapter).toBeNull();
+  });
+
+  it.each([
+    [['generate', 'x'], /--model/],
+    [['generate', '--model', '/nowhere'], /there is no prompt/],
+    [['generate', 'x', '--model', '/nowhere'], /\/nowhere: config.json is missing/],
+    [['generate', '--model', 'm', '--prompt-ids', '1,x'], /--prompt-ids/],
+    [['generate', 'x', '--model', 'm', '--temperature', 'hot'], /Use a number from 0 to 100/],
+  ])('%j is bad input', async (argv, message) => {
+    const { status, err } = await runCli(argv);
+    expect(status).toBe(2);
+    expect(err).toMatch(message);
+  });
+});
