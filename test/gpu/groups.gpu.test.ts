@@ -133,7 +133,7 @@ describe('the plans of a random life', () => {
     const script = drawScript({ seed, steps: 25 });
     const plans: StepPlan[] = [];
     await simulate(
-      { ...script, failures: 0 },
+      { ...script, failures: 0, arrivals: null },
       { onStep: (_, __, { plan: done }) => plans.push(freezePlan(done)) },
     );
     const { cache: config, transfer, offload } = engineConfigSchema.parse(script.config);
