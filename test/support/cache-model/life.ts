@@ -125,7 +125,11 @@ export class Life {
     const makePool = parts.makePool ?? ((...args) => new PagePool(...args));
     const makeManager = parts.makeManager ?? ((...args) => new CacheManager(...args));
     this.pool = makePool(pages, { caching, onEvent });
-    this.manager = makeManager(this.config, { pool: this.pool, onEvent, announceTails: world.announces ? 'held' : 'no' });
+    this.manager = makeManager(this.config, {
+      pool: this.pool,
+      onEvent,
+      announceTails: world.announces ? 'held' : 'no',
+    });
     this.model = new CacheModel(this.config, this.manager.layout, world.announces);
   }
 
