@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { runnerImport } from 'vite';
-import { interruptedBy, runChild } from './support/child.mjs';
+import { interruptedBy, runChild, runChildAside } from './support/child.mjs';
 import { denoAdapter, findDeno } from './support/deno.mjs';
 import { splitRuntimes, UsageError } from './support/parameters.mjs';
 import { closingLine, failureList, notRun, summarise, summaryTable } from './support/summary.mjs';
@@ -25,6 +25,13 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 /** @typedef {'unit' | 'node' | 'browser' | 'deno' | 'demo'} RuntimeName */
 /** @type {RuntimeName[]} */
 const runtimes = ['unit', 'node', 'browser', 'deno', 'demo'];
+/**
+ * Those of one lane run one after the other, lanes side by side once the unit tests are over: tests on a device wait for
+ * it most of the time.
+ *
+ * @type {readonly (readonly RuntimeName[])[]}
+ */
+const lanes = [['node', 'browser', 'demo'], ['deno']];
 
 const USAGE = `npm test -- [--runtime NAME]... [what Vitest takes]
 
@@ -69,12 +76,12 @@ const find = {
 /**
  * @param {RuntimeName} runtime
  * @param {Found} found
- * @param {readonly string[]} forVitest
+ * @param {{ forVitest: readonly string[], aside: boolean }} options `aside`: another lane has the terminal
  */
-async function run(runtime, found, forVitest) {
+async function run(runtime, found, { forVitest, aside }) {
   const report = join(results, `${runtime}.json`);
   await rm(report, { force: true });
-  const outcome = await runChild(found.program, [
+  const parameters = [
     ...found.prefix,
     vitest,
     'run',
@@ -84,7 +91,13 @@ async function run(runtime, found, forVitest) {
     `--outputFile.json=${report}`,
     // A filter may well match files of one runtime only; without one, no test is a mistake.
     ...(forVitest.length > 0 ? ['--passWithNoTests', ...forVitest] : []),
-  ]);
+  ];
+  const title = `\n== ${runtime}${found.found === undefined ? '' : `: ${found.found}`}`;
+  if (!aside) console.log(title);
+  const { outcome, output } = aside
+    ? await runChildAside(found.program, parameters)
+    : { outcome: await runChild(found.program, parameters), output: '' };
+  if (aside) console.log(`${title}\n${output}`);
   return summarise(runtime, found.adapter, outcome, await readReport(report));
 }
 
@@ -135,20 +148,28 @@ async function main() {
     logLevel: 'error',
   });
 
-  const suites = [];
-  for (const runtime of runtimes) {
-    if (interruptedBy() !== undefined) break;
-    if (chosen.length > 0 && !chosen.includes(runtime)) continue;
-    const found = lookFor(runtime, machine);
-    if ('missing' in found) {
-      const suite = notRun(runtime, found.missing, mustRun);
-      suites.push(suite);
-      console.log(`\n== ${runtime}: ${suite.status}`);
-    } else {
-      console.log(`\n== ${runtime}${found.found === undefined ? '' : `: ${found.found}`}`);
-      suites.push(await run(runtime, found, forVitest));
+  const wanted = runtimes.filter((runtime) => chosen.length === 0 || chosen.includes(runtime));
+  // Looking for an adapter may unpack one, so nobody does it beside another.
+  const places = new Map(wanted.map((runtime) => [runtime, lookFor(runtime, machine)]));
+  /** @type {Map<RuntimeName, Awaited<ReturnType<typeof run>>>} */
+  const done = new Map();
+  const runAll = async (/** @type {readonly RuntimeName[]} */ lane, aside = false) => {
+    for (const runtime of lane) {
+      const found = places.get(runtime);
+      if (found === undefined || interruptedBy() !== undefined) continue;
+      if ('missing' in found) {
+        const suite = notRun(runtime, found.missing, mustRun);
+        done.set(runtime, suite);
+        console.log(`\n== ${runtime}: ${suite.status}`);
+      } else {
+        done.set(runtime, await run(runtime, found, { forVitest, aside }));
+      }
     }
-  }
+  };
+  await runAll(['unit']);
+  const busy = lanes.filter((lane) => lane.some((runtime) => places.has(runtime)));
+  await Promise.all(busy.map((lane, i) => runAll(lane, i > 0)));
+  const suites = runtimes.flatMap((runtime) => done.get(runtime) ?? []);
 
   const failures = failureList(suites, root);
   if (failures !== '') console.log(`\n${failures}`);
