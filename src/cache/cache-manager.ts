@@ -96,6 +96,8 @@ export type PagesByGroup = readonly (readonly PageId[])[];
 interface Held {
   readonly promptTokens: number;
   readonly sharedPrefixTokens: number;
+  /** Hash units that were there when its pages were published last: with no more of them there is nothing new. */
+  publishedUnits: number;
 }
 
 export class CacheManager {
@@ -269,6 +271,8 @@ export class CacheManager {
     // Drafts lie beyond the sequence's end and are not published: they may still be rejected.
     const { publish = true, seenTokens = request.sequence.length } = options;
     if (publish) this.publish(request, Math.min(amounts.main, seenTokens));
+    // Where states stand behind drafts is known when the next step says so.
+    if (amounts.main > request.sequence.length) this.#held.get(request.id)!.publishedUnits = NOTHING;
     return added;
   }
 
@@ -282,6 +286,9 @@ export class CacheManager {
     invariant(held !== undefined, `request ${request.id} holds no pages; allocate before anything else`);
     // What a drafter computed for the last tokens depends on tokens that it only guessed.
     const finalTokens = Math.max(0, tokens - Math.max(0, this.#config.lookaheadTokens - 1));
+    const units = Math.floor(finalTokens / this.layout.hashTokens);
+    if (units === held.publishedUnits) return;
+    held.publishedUnits = units;
     for (const group of this.#groups) {
       if (group.layout.cacheable) group.publish(request, this.#limitsOf(group, held, finalTokens));
     }
@@ -298,6 +305,8 @@ export class CacheManager {
    */
   withdraw(request: CacheRequest, fromToken: number): RequestId[] {
     requireCount('fromToken', fromToken, request.id);
+    const held = this.#held.get(request.id);
+    if (held) held.publishedUnits = NOTHING;
     const holders = new Set<RequestId>();
     for (const group of this.#groups) {
       const stripped = group.withdraw(request.id, fromToken);
@@ -337,7 +346,11 @@ export class CacheManager {
     for (const group of this.#groups) needed += group.pagesToFork(parent.id, computedTokens);
     if (needed > this.#pool.freeCount) return false;
     for (const group of this.#groups) group.fork(parent.id, child, computedTokens);
-    this.#held.set(child.id, { ...held, promptTokens: child.promptTokens ?? held.promptTokens });
+    this.#held.set(child.id, {
+      ...held,
+      promptTokens: child.promptTokens ?? held.promptTokens,
+      publishedUnits: NOTHING,
+    });
     return true;
   }
 
@@ -583,6 +596,7 @@ export class CacheManager {
     this.#held.set(request.id, {
       promptTokens: request.promptTokens ?? sequence.length,
       sharedPrefixTokens: hit.sharedPrefixTokens,
+      publishedUnits: NOTHING,
     });
     if (!this.#pool.caching) return;
     if (this.#admitted.has(sequence)) {
@@ -657,6 +671,8 @@ function pagesOf(hit: PrefixHit, group: number): readonly PageId[] {
   return hit.tokens === 0 ? NO_PAGES : hit.pages[group];
 }
 
+/** Fewer units than any request has. */
+const NOTHING = -1;
 const NO_PAGES: readonly PageId[] = Object.freeze([]);
 
 function requireSameTokens(parent: CacheRequest, child: CacheRequest, count: number): void {

@@ -72,6 +72,10 @@ export function stateOffers(source: Source, { groups, pagesPerSlot }: ChoiceOpti
 /** Rows: the chunks that are full, still held, and of use to somebody. Null if there is nothing new. */
 export function rowOffer(source: Source, { groups, pagesPerSlot }: ChoiceOptions): StoreOffer | null {
   const { request, holdings, cursors, computedTokens } = source;
+  // Most steps fill no chunk.
+  const isNew = (group: OffloadGroup, i: number) =>
+    !group.isState && chunksIn(computedTokens, group) > cursors[i];
+  if (!groups.some(isNew)) return null;
   const chunks: Chunk[] = [];
   const next = [...cursors];
   for (const [index, group] of groups.entries()) {

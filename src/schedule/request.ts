@@ -59,9 +59,17 @@ export type NewRequest = Pick<
   | 'arrival'
 >;
 
+/** Written out, not spread: every step reads these fields, and engines keep a spread of this size in a slow form. */
 export function createRequest(what: NewRequest): Request {
   return {
-    ...what,
+    id: what.id,
+    sequence: what.sequence,
+    promptTokens: what.promptTokens,
+    maxOutputTokens: what.maxOutputTokens,
+    stopTokens: what.stopTokens,
+    ignoresCache: what.ignoresCache,
+    priority: what.priority,
+    arrival: what.arrival,
     status: 'waiting',
     computedTokens: 0,
     stepsInFlight: 0,
