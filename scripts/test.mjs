@@ -31,7 +31,10 @@ const runtimes = ['unit', 'node', 'browser', 'deno', 'demo'];
  *
  * @type {readonly (readonly RuntimeName[])[]}
  */
-const lanes = [['node', 'browser', 'demo'], ['deno']];
+const lanes = [
+  ['node', 'demo'],
+  ['deno', 'browser'],
+];
 
 const USAGE = `npm test -- [--runtime NAME]... [what Vitest takes]
 
