@@ -26,7 +26,11 @@ export default defineConfig({
     // A preload polyfill would add an inline script, which the page's content security policy forbids.
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: { index: here('index.html'), conformance: here('conformance.html') },
+      input: {
+        index: here('index.html'),
+        text: here('text.html'),
+        conformance: here('conformance.html'),
+      },
       // The library is free of side effects and says so; the demo's first import exists for its effect.
       treeshake: { moduleSideEffects: (id) => id.startsWith(here('src/')) },
     },

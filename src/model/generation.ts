@@ -5,6 +5,8 @@ import { TextStream } from './text-stream.ts';
 import type { TextTokenizer } from './tokenizer.ts';
 
 export interface GenerateRequest extends Sampling {
+  /** The request's name in the engine, unique among those under way. Default: one that is. */
+  readonly id?: string;
   /** Text, or token ids. */
   readonly prompt: string | readonly number[];
   /** Tokens to generate at most. Default: 64. */

@@ -3,6 +3,7 @@ import { engineConfigSchema, parseConfig, type EngineConfigInput } from '../conf
 import { createEngine } from '../create-engine.ts';
 import { Engine, type EngineOptions } from '../engine.ts';
 import { ConfigError } from '../errors.ts';
+import { macrotask } from '../event-loop.ts';
 import type { WebGpuWorker } from '../gpu/worker.ts';
 import { HostMemory } from '../host-memory.ts';
 import { SimulatedWorker } from '../reference/simulated-worker.ts';
@@ -162,8 +163,7 @@ export class Generator {
     begun: number,
   ): Promise<GenerateResult> {
     const { config, tokenizer } = this.model;
-    const { signal, stop = config.eosIds, maxTokens = MAX_TOKENS, salt } = request;
-    const id = `text ${this.count}`;
+    const { signal, stop = config.eosIds, maxTokens = MAX_TOKENS, salt, id = `text ${this.count}` } = request;
     this.count += 1;
     const generation = new Generation({ request, promptIds, stop, tokenizer, begun });
     try {
@@ -186,6 +186,8 @@ export class Generator {
     try {
       while (this.engine.hasWork) {
         const { finished } = await this.engine.step();
+        // On the CPU a step is one task: whoever draws or stops gets a turn between two of them.
+        if (this.engine.worker.kind === 'simulated') await macrotask();
         for (const request of finished) {
           this.live.get(request.id)?.finish(request);
           this.live.delete(request.id);

@@ -37,6 +37,7 @@ const RULES: Record<string, readonly string[]> = {
     ...LEAVES,
     'create-engine',
     'engine',
+    'event-loop',
     'gpu',
     'host-memory',
     'reference',

@@ -72,6 +72,7 @@ export function App({ session }: { session: Session }) {
         </div>
       </div>
       <p class="aside elsewhere">
+        <a href="./text.html">Live text</a>: a small model writes, and every token goes into a page.{' '}
         <a href="./conformance.html">Conformance</a>: does this browser keep what the cache builds on?
       </p>
       <p class="visually-hidden" role="status">
