@@ -26,15 +26,12 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 /** @type {RuntimeName[]} */
 const runtimes = ['unit', 'node', 'browser', 'deno', 'demo'];
 /**
- * Those of one lane run one after the other, lanes side by side once the unit tests are over: tests on a device wait for
- * it most of the time.
+ * One stage after the other; in a stage the lanes run side by side, since tests on a device wait for it much of the time.
+ * The demo's tests watch a page that moves, so nothing runs beside them.
  *
- * @type {readonly (readonly RuntimeName[])[]}
+ * @type {readonly (readonly (readonly RuntimeName[])[])[]}
  */
-const lanes = [
-  ['node', 'demo'],
-  ['deno', 'browser'],
-];
+const stages = [[['unit']], [['node', 'browser'], ['deno']], [['demo']]];
 
 const USAGE = `npm test -- [--runtime NAME]... [what Vitest takes]
 
@@ -169,9 +166,10 @@ async function main() {
       }
     }
   };
-  await runAll(['unit']);
-  const busy = lanes.filter((lane) => lane.some((runtime) => places.has(runtime)));
-  await Promise.all(busy.map((lane, i) => runAll(lane, i > 0)));
+  for (const lanes of stages) {
+    const busy = lanes.filter((lane) => lane.some((runtime) => places.has(runtime)));
+    await Promise.all(busy.map((lane, i) => runAll(lane, i > 0)));
+  }
   const suites = runtimes.flatMap((runtime) => done.get(runtime) ?? []);
 
   const failures = failureList(suites, root);

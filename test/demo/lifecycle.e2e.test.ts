@@ -76,10 +76,12 @@ describe('lifecycle', () => {
     await demo.until('ready');
     await setSpeed(demo, FAST);
     await demo.press('Run');
-    await demo.page.waitForFunction(() => Number(document.querySelector('main')!.dataset.step) > 20);
-    await demo.page.evaluate(() =>
-      (window as unknown as { watched: Watched }).watched.devices.at(-1)!.destroy(),
-    );
+    // From inside the page: on a busy machine the run would be over before a word from outside arrives.
+    await demo.page.waitForFunction(() => {
+      if (Number(document.querySelector('main')!.dataset.step) <= 20) return false;
+      (window as unknown as { watched: Watched }).watched.devices.at(-1)!.destroy();
+      return true;
+    });
     await demo.until('lost');
     expect(await demo.page.getByRole('alert').innerText()).toContain('The GPU device was lost');
     await demo.press('Run again');
