@@ -101,7 +101,7 @@ export class Engine<W extends Worker = Worker> {
   private readonly hasher: PrefixHasher;
   private readonly live = new Map<RequestId, Request>();
   private readonly aborts = new Set<RequestId>();
-  /** Finished in a step that rejected: the next report brings them. */
+  /** Finished since the last report: also those of steps that rejected. */
   private readonly unreported: FinishedRequest[] = [];
   /** The oldest first. */
   private readonly inFlight: StepInFlight[] = [];
@@ -159,10 +159,11 @@ export class Engine<W extends Worker = Worker> {
     return this.live.size;
   }
 
-  /** True while a step would do something: requests, stores on their way, or acknowledgements to come. */
+  /** True while a step would do something: requests, stores on their way, acknowledgements to come, ends to report. */
   get hasWork(): boolean {
     const isWaiting = this.inFlight.length > 0 || this.connector.hasPendingWork || this.executor.busy;
-    return this.live.size > 0 || isWaiting || this.pendingReset !== null;
+    const isOwing = this.unreported.length > 0 || this.pendingReset !== null;
+    return this.live.size > 0 || isWaiting || isOwing;
   }
 
   /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
@@ -234,10 +235,15 @@ export class Engine<W extends Worker = Worker> {
     }
   }
 
-  /** Steps until nothing is left to do. */
+  /** Steps until nothing is left to do. If a step rejects, the next report brings all that ended before as well. */
   async drain(): Promise<FinishedRequest[]> {
     const finished: FinishedRequest[] = [];
-    while (this.hasWork) finished.push(...(await this.step()).finished);
+    try {
+      while (this.hasWork) finished.push(...(await this.step()).finished);
+    } catch (error) {
+      this.unreported.unshift(...finished);
+      throw error;
+    }
     return finished;
   }
 
@@ -302,6 +308,8 @@ export class Engine<W extends Worker = Worker> {
     for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, this.unreported);
     this.scheduler.preemptAll();
     invariant(this.cache.resetPrefixCache(), 'pages are still held though every request gave its own back');
+    // One that was asked for and had not begun is done here, host tier included.
+    if (this.pendingReset) this.connector.reset();
     this.endReset();
     await old.close();
   }
@@ -328,7 +336,7 @@ export class Engine<W extends Worker = Worker> {
   }
 
   private async runStep(): Promise<StepReport> {
-    const finished = this.unreported.splice(0);
+    const finished = this.unreported;
     for (const id of this.aborts) this.conclude(this.scheduler.abort(id), finished);
     this.aborts.clear();
     if (this.pendingReset && !this.scheduler.isClosed) this.beginReset();
@@ -344,14 +352,11 @@ export class Engine<W extends Worker = Worker> {
     for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, finished);
     await this.sample(step);
     this.deliver(step, finished);
-    if (step.failures.size > 0) {
-      this.unreported.push(...finished);
-      throw [...step.failures.values()][0];
-    }
+    if (step.failures.size > 0) throw [...step.failures.values()][0];
     this.watchProgress(output, outcome, finished);
     const isHome = this.scheduler.isClosed && !this.connector.hasPendingWork;
     if (isHome && this.cache.resetPrefixCache()) this.endReset();
-    return { plan, outcome, finished };
+    return { plan, outcome, finished: finished.splice(0) };
   }
 
   private beginReset(): void {

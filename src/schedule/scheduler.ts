@@ -440,8 +440,9 @@ export class Scheduler {
 
   /** Gives it back now: for `leave`, which knows when. */
   release(request: Request): void {
+    // While a reset is under way, what its pages hold is from before: a last store would bring it back under valid keys.
+    if (request.status !== 'finished' || this.isClosed) request.computedTokens = 0;
     if (request.status === 'finished') this.connector?.requestFinished(request, this.holdingsOf(request));
-    else request.computedTokens = 0;
     this.cache.free(request);
     this.announced.delete(request.id);
   }
