@@ -155,6 +155,15 @@ export class LiveText {
         happened: summary(results),
       });
     });
+    await this.watchStores(generator);
+  }
+
+  /** Stores go on when the texts are there. */
+  private async watchStores(generator: Generator): Promise<void> {
+    while (this.generator === generator && this.state.status === 'ready' && generator.engine.hasWork) {
+      await new Promise((resolve) => setTimeout(resolve, 2 * DRAW_MS));
+      this.change({});
+    }
   }
 
   private add(id: string, text: string): void {
