@@ -173,7 +173,7 @@ export class Engine<W extends Worker = Worker> {
     if (typeof id !== 'string' || id === '') {
       throw new ConfigError(`a request's id is ${JSON.stringify(id)}; give it a string that is not empty`);
     }
-    if (typeof tokens?.length !== 'number') {
+    if (!isList(tokens)) {
       throw new ConfigError(`request ${id}: tokens is not a list; give an array of token ids`);
     }
     if (this.live.has(requestId(id))) {
@@ -188,6 +188,9 @@ export class Engine<W extends Worker = Worker> {
     }
     if (!Number.isFinite(priority)) {
       throw new ConfigError(`request ${id}: priority is ${priority}; use a number`);
+    }
+    if (!isList(stopTokens)) {
+      throw new ConfigError(`request ${id}: stopTokens is not a list; give an array of token ids`);
     }
     const wrong = Array.from(stopTokens).find((token) => !isToken(token));
     if (wrong !== undefined) {
@@ -505,6 +508,10 @@ export class Engine<W extends Worker = Worker> {
         'this is a fault of the scheduler',
     );
   }
+}
+
+function isList(tokens: ArrayLike<number> | null): boolean {
+  return Number.isInteger(tokens?.length) && tokens!.length >= 0;
 }
 
 function isToken(token: number): boolean {

@@ -15,6 +15,8 @@ export class RankedWorker<W extends Worker = Worker> implements Worker {
   readonly ranks: readonly W[];
   /** Ranks that have released a store, for those that not all have. */
   private readonly releases = new Map<JobId, number>();
+  /** Transfers under way, and the ranks that have acknowledged each. */
+  private readonly acknowledged = new Map<JobId, Set<number>>();
 
   constructor(ranks: readonly W[]) {
     if (ranks.length === 0)
@@ -29,6 +31,7 @@ export class RankedWorker<W extends Worker = Worker> implements Worker {
 
   /** Every rank does all of its step before the first await, one after the other. */
   async execute(plan: StepPlan): Promise<StepOutcome> {
+    for (const { id } of [...plan.stores, ...plan.loads]) this.acknowledged.set(id, new Set());
     const outcomes = await Promise.all(this.ranks.map((rank) => rank.execute(plan)));
     const flushed = new Set(outcomes.flatMap((outcome) => outcome.flushed));
     const released = this.countReleases(outcomes);
@@ -37,7 +40,9 @@ export class RankedWorker<W extends Worker = Worker> implements Worker {
       released,
       flushed: released.filter((job) => flushed.has(job)),
       overflowedPages: outcomes.reduce((sum, { overflowedPages }) => sum + overflowedPages, 0),
-      acknowledgements: outcomes.flatMap(({ acknowledgements }) => acknowledgements),
+      acknowledgements: outcomes.flatMap(({ acknowledgements }, rank) =>
+        acknowledgements.filter(({ job }) => this.isFirst(job, rank)),
+      ),
     };
   }
 
@@ -63,6 +68,16 @@ export class RankedWorker<W extends Worker = Worker> implements Worker {
 
   async close(): Promise<void> {
     await Promise.all(this.ranks.map((rank) => rank.close()));
+  }
+
+  /** A rank that repeats itself must not speak for another one, whose bytes are not there yet. */
+  private isFirst(job: JobId, rank: number): boolean {
+    const ranks = this.acknowledged.get(job);
+    if (ranks === undefined) return true;
+    if (ranks.has(rank)) return false;
+    ranks.add(rank);
+    if (ranks.size === this.ranks.length) this.acknowledged.delete(job);
+    return true;
   }
 
   /** Stores that the last rank has released now. Those that fail on some rank never are. */
