@@ -4,7 +4,7 @@ import { runCampaign } from '../../src/simulate/campaign.ts';
 import { drawScript } from '../../src/simulate/script.ts';
 import { simulate } from '../../src/simulate/simulation.ts';
 
-const SEEDS = Number(process.env.PAGEFENCE_SEEDS ?? 400);
+const SEEDS = Number(process.env.PAGEFENCE_SEEDS ?? 240);
 /** Steps in which requests arrive; each life goes on until everything is over, three times as long on the average. */
 const STEPS = Number(process.env.PAGEFENCE_STEPS ?? 60);
 const PARTS = 4;

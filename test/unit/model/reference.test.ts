@@ -61,17 +61,14 @@ function greedy(
 const MODELS: ModelName[] = ['kjv-tiny', 'stories260k'];
 
 describe.each(MODELS)('%s', (name) => {
-  it.for([1, 2, 5, 16, 64])(
-    'gives the golden ids with pages of %i tokens',
-    async (tokensPerPage, context) => {
-      const shared = await sharedModel(name, context);
-      // One size sees them all.
-      for (const golden of tokensPerPage === 16 ? shared.goldens : shared.goldens.slice(0, 1)) {
-        const { step } = twin(shared, tokensPerPage);
-        expect(greedy(step, golden.prompt, golden.greedy.length)).toEqual(golden.greedy);
-      }
-    },
-  );
+  it.for([1, 5, 64])('gives the golden ids with pages of %i tokens', async (tokensPerPage, context) => {
+    const shared = await sharedModel(name, context);
+    // One size sees them all.
+    for (const golden of tokensPerPage === 16 ? shared.goldens : shared.goldens.slice(0, 1)) {
+      const { step } = twin(shared, tokensPerPage);
+      expect(greedy(step, golden.prompt, golden.greedy.length)).toEqual(golden.greedy);
+    }
+  });
 
   it('gives the same with the prompt computed in chunks of any size', async (context) => {
     const shared = await sharedModel(name, context);
