@@ -9,7 +9,7 @@ import { CacheManager } from './cache/cache-manager.ts';
 import type { CacheEvent } from './cache/events.ts';
 import { createPrefixHasher, type PrefixHasher } from './cache/prefix-key.ts';
 import { requireIdentity, type MediaItem } from './cache/request-identity.ts';
-import { TokenSequence } from './cache/token-sequence.ts';
+import { isToken, TokenSequence } from './cache/token-sequence.ts';
 import type { EngineConfig } from './config.ts';
 import { ConfigError, invariant, InvariantError } from './errors.ts';
 import type { HostMemory } from './host-memory.ts';
@@ -512,10 +512,6 @@ export class Engine<W extends Worker = Worker> {
 
 function isList(tokens: ArrayLike<number> | null): boolean {
   return Number.isInteger(tokens?.length) && tokens!.length >= 0;
-}
-
-function isToken(token: number): boolean {
-  return Number.isInteger(token) && token >= 0 && token < 2 ** 32;
 }
 
 function executorOf<W extends Worker>(ranks: readonly Rank<W>[], { cache }: EngineConfig): Worker {

@@ -185,8 +185,13 @@ function isPlain({ salt = '', adapter, media = [] }: RequestIdentity): boolean {
   return salt === '' && adapter === undefined && media.length === 0;
 }
 
+/** Whether it is an integer from 0 to 2^32 - 1. */
+export function isToken(token: number): boolean {
+  return isCount(token, TOKEN_COUNT - 1);
+}
+
 function requireToken(token: number, index: number): void {
-  if (!isCount(token, TOKEN_COUNT - 1)) {
+  if (!isToken(token)) {
     throw new ConfigError(
       `token ${index} is ${String(token)}; a token id is an integer from 0 to ${TOKEN_COUNT - 1}`,
     );

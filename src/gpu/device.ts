@@ -103,14 +103,22 @@ export interface AdapterFacts {
 
 const SOFTWARE_NAMES = /swiftshader|llvmpipe|lavapipe|softpipe|basic render|\bwarp\b/i;
 
-/** The facts as far as a device tells them. Implementations differ in which fields they fill in. */
+function adapterInfoOf(device: GPUDevice): Partial<GPUAdapterInfo> {
+  return (device as { adapterInfo?: Partial<GPUAdapterInfo> }).adapterInfo ?? {};
+}
+
+/** What a device says of its adapter, in one line. Implementations differ in which fields they fill in. */
+export function adapterName(device: GPUDevice): string {
+  const { vendor, architecture, device: name, description } = adapterInfoOf(device);
+  return [vendor, architecture, name, description].filter(Boolean).join(' ');
+}
+
+/** The facts as far as a device tells them. */
 export function adapterFacts(device: GPUDevice): AdapterFacts {
-  const info = (device as { adapterInfo?: Partial<GPUAdapterInfo> }).adapterInfo ?? {};
-  const names = [info.vendor, info.architecture, info.device, info.description].join(' ');
   const globals = globalThis as { Deno?: unknown; process?: { versions?: { node?: string } } };
   const native = globals.process?.versions?.node === undefined ? 'browser' : 'node';
   return {
-    software: info.isFallbackAdapter === true || SOFTWARE_NAMES.test(names),
+    software: adapterInfoOf(device).isFallbackAdapter === true || SOFTWARE_NAMES.test(adapterName(device)),
     runtime: globals.Deno === undefined ? native : 'deno',
   };
 }

@@ -7,7 +7,7 @@ import { cacheConfigSchema, transferConfigSchema } from '../config.ts';
 import { HostMemory } from '../host-memory.ts';
 import type { StepPlan } from '../schedule/step-plan.ts';
 import { groupId, jobId, pageId, slotId, type PageId } from '../units.ts';
-import { adapterFacts } from './device.ts';
+import { adapterFacts, adapterName } from './device.ts';
 import { defaultStrategies, type Strategies } from './strategies.ts';
 import { WebGpuWorker } from './worker.ts';
 
@@ -53,6 +53,9 @@ const RUNS_MAX = 5;
 /** How much faster than the default a way must be. */
 const GAIN = 0.9;
 
+/** By commands alone: no kernel is compiled. */
+const COMMANDS = { zero: 'clear', copy: 'bounce', store: 'copy' } as const;
+
 /**
  * Ways side by side; what a set leaves out is measured by an earlier one. Short lists are otherwise written directly, and
  * every way to load would be that one.
@@ -62,7 +65,7 @@ const SETS: readonly {
   readonly operations: readonly TunedOperation[];
 }[] = [
   {
-    ways: { zero: 'clear', copy: 'bounce', store: 'copy', load: 'write' },
+    ways: { ...COMMANDS, load: 'write' },
     operations: ['zero', 'copy', 'store', 'load'],
   },
   {
@@ -70,11 +73,11 @@ const SETS: readonly {
     operations: ['zero', 'copy', 'store', 'load'],
   },
   {
-    ways: { zero: 'clear', copy: 'bounce', store: 'copy', load: 'ring', directWritesMax: 0 },
+    ways: { ...COMMANDS, load: 'ring', directWritesMax: 0 },
     operations: ['load'],
   },
   {
-    ways: { zero: 'clear', copy: 'bounce', store: 'copy', load: 'pack', directWritesMax: 0 },
+    ways: { ...COMMANDS, load: 'pack', directWritesMax: 0 },
     operations: ['load'],
   },
 ];
@@ -86,7 +89,7 @@ const known = new Map<string, Promise<Tuning>>();
  * come back and say why.
  */
 export function tune(device: GPUDevice, options: TuningOptions): Promise<Tuning> {
-  const adapter = adapterName(device);
+  const adapter = `${adapterFacts(device).runtime}: ${adapterName(device) || 'an adapter without a name'}`;
   const pageBytes = sizeClass(options.pageBytes);
   const key = `${adapter} ${pageBytes}`;
   const before = known.get(key);
@@ -103,12 +106,6 @@ export function tune(device: GPUDevice, options: TuningOptions): Promise<Tuning>
 /** The smallest power of two that such a page fits into. */
 function sizeClass(pageBytes: number): number {
   return 2 ** Math.ceil(Math.log2(pageBytes));
-}
-
-function adapterName(device: GPUDevice): string {
-  const info = (device as { adapterInfo?: Partial<GPUAdapterInfo> }).adapterInfo ?? {};
-  const names = [info.vendor, info.architecture, info.device, info.description].filter(Boolean);
-  return `${adapterFacts(device).runtime}: ${names.length > 0 ? names.join(' ') : 'an adapter without a name'}`;
 }
 
 class Tuner {

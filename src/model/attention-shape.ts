@@ -1,5 +1,5 @@
 /** What attention over pages is told of sizes, here and in the shaders. */
-import { layerGroups } from './cache-layout.ts';
+import { layerGroups, planeNumbers } from './cache-layout.ts';
 import type { ModelConfig } from './config.ts';
 
 export interface AttentionShape {
@@ -16,16 +16,11 @@ export interface AttentionShape {
 
 /** The first number of a token's key in the pool, `head` counting heads of keys. Its value is one plane further. */
 export function keyPlace(
-  { kvHeads, headDim, tokensPerPage, strideNumbers }: AttentionShape,
+  shape: AttentionShape,
   { page, layer, head, slot }: { page: number; layer: number; head: number; slot: number },
 ): number {
-  const plane = kvHeads * tokensPerPage * headDim;
-  return page * strideNumbers + layer * 2 * plane + (head * tokensPerPage + slot) * headDim;
-}
-
-/** Numbers between a token's key and its value. */
-export function planeNumbers({ kvHeads, headDim, tokensPerPage }: AttentionShape): number {
-  return kvHeads * tokensPerPage * headDim;
+  const { headDim, tokensPerPage, strideNumbers } = shape;
+  return page * strideNumbers + layer * 2 * planeNumbers(shape) + (head * tokensPerPage + slot) * headDim;
 }
 
 export interface PageSizes {

@@ -37,9 +37,13 @@ export function layerPlaces(config: ModelConfig): { readonly group: number; read
   return places;
 }
 
-/** Numbers that keys, or values, of one layer take in a page. */
-export function pagePlaneNumbers(config: ModelConfig, tokensPerPage: number): number {
-  return config.kvHeads * config.headDim * tokensPerPage;
+/** Numbers that keys, or values, of one layer take in a page: from a token's key to its value. */
+export function planeNumbers(sizes: {
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly tokensPerPage: number;
+}): number {
+  return sizes.kvHeads * sizes.headDim * sizes.tokensPerPage;
 }
 
 export interface ModelCacheOptions {
@@ -54,7 +58,7 @@ export function cacheConfigFor(
   config: ModelConfig,
   { tokensPerPage, pages }: ModelCacheOptions,
 ): CacheConfigInput & { readonly groups: GroupConfigInput[] } {
-  const plane = pagePlaneNumbers(config, tokensPerPage);
+  const plane = planeNumbers({ ...config, tokensPerPage });
   const groups = layerGroups(config).map(({ windowTokens, layers }): GroupConfigInput => {
     const common = { tokensPerPage, pageBytes: layers.length * 2 * plane * WORD_BYTES, format: 'f32' };
     return windowTokens === null

@@ -1,15 +1,14 @@
 /** The conformance page: progress, counts by subject, cases on demand. */
-import { useLayoutEffect, useState } from 'preact/hooks';
 import { countBySubject } from '../../../src/conformance/summary.ts';
 import { count } from '../view/format.ts';
+import { useLive } from '../view/use-live.ts';
 import { CaseList } from './case-list.tsx';
 import type { ConformanceRun, RunState } from './conformance-run.ts';
 import { CopyJson } from './copy-json.tsx';
 import { SubjectTable } from './subject-table.tsx';
 
 export function ConformancePage({ run }: { run: ConformanceRun }) {
-  const [state, setState] = useState(run.state);
-  useLayoutEffect(() => run.subscribe(() => setState(run.state)), [run]);
+  const state = useLive(run);
   const { results, result, problem } = state;
   const notPassed = results.filter(({ status }) => status !== 'passed');
   return (

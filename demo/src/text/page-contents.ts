@@ -11,6 +11,8 @@ export interface PageContent {
   readonly rowsMax: number;
   /** Place of its first token in the request. */
   readonly firstToken: number;
+  /** The request that it was read for. */
+  readonly owner: string;
 }
 
 export class PageContents {
@@ -39,9 +41,10 @@ export class PageContents {
           const rows = Math.min(rowsMax, Math.max(0, computedTokens - firstToken));
           const before = this.byPage.get(page);
           const isSame = before?.rows === rows && before.firstToken === firstToken && before.group === index;
-          if (page === 0 || (isSame && rows < rowsMax && rows > 0)) continue;
+          // Who shares a page shares its text: its first holder is asked.
+          if (view.pages[page].owners[0] !== id || (isSame && before.owner === id)) continue;
           const text = this.decode([...tokens.subarray(firstToken, firstToken + rows)]);
-          this.byPage.set(page, { kind, group: index, text, rows, rowsMax, firstToken });
+          this.byPage.set(page, { kind, group: index, text, rows, rowsMax, firstToken, owner: id });
         }
       }
     }

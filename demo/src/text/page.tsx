@@ -1,7 +1,7 @@
 /** The page: prompts, pages, host tier. */
-import { useLayoutEffect, useState } from 'preact/hooks';
 import { HostMap } from '../view/host-map.tsx';
 import { useSelection } from '../view/selection.ts';
+import { useLive } from '../view/use-live.ts';
 import { useTheme } from '../view/theme.ts';
 import type { LiveState, LiveText } from './live-text.ts';
 import { TextFacts } from './text-facts.tsx';
@@ -10,8 +10,7 @@ import { TextSettingsForm } from './text-settings.tsx';
 import { Writings } from './writings.tsx';
 
 export function TextPage({ live }: { live: LiveText }) {
-  const [state, setState] = useState(live.state);
-  useLayoutEffect(() => live.subscribe(() => setState(live.state)), [live]);
+  const state = useLive(live);
   const theme = useTheme();
   const selecting = useSelection();
   const { status, view, happened, problem } = state;

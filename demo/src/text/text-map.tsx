@@ -1,7 +1,7 @@
 /** The pool while a model writes: every page, how full it is, and what stands in it. */
 import type { PageView } from '../../../src/index.ts';
 import { CellMap } from '../view/cell-map.tsx';
-import { pageLook } from '../view/cells.ts';
+import { EXAMPLE_PAGE, pageLook } from '../view/cells.ts';
 import { counted } from '../view/format.ts';
 import { Legend, type LegendItem } from '../view/legend.tsx';
 import type { Selecting } from '../view/selection.ts';
@@ -10,21 +10,7 @@ import type { LiveState } from './live-text.ts';
 import type { PageContent } from './page-contents.ts';
 import { paintTextPage, textSignature } from './paint-text-page.ts';
 
-const EXAMPLE: PageView = {
-  id: 0 as never,
-  state: 'free',
-  references: 0,
-  owners: [],
-  key: null,
-  stores: [],
-  unreadBy: [],
-  load: null,
-  zeroed: false,
-  computed: false,
-  loaded: false,
-  suspect: false,
-};
-const HALF: PageContent = { kind: '', group: 0, text: '', rows: 5, rowsMax: 8, firstToken: 0 };
+const HALF: PageContent = { kind: '', group: 0, text: '', rows: 5, rowsMax: 8, firstToken: 0, owner: '0' };
 const FULL: PageContent = { ...HALF, rows: 8 };
 
 interface Kind {
@@ -103,7 +89,7 @@ export function TextMap({
   const { pages } = view;
   const { selection, pick } = selecting;
   const items = KINDS.map(({ name, label, about, page, content, counts }): LegendItem => {
-    const cell = { page: { ...EXAMPLE, ...page }, content };
+    const cell = { page: { ...EXAMPLE_PAGE, ...page }, content };
     return {
       name,
       label,

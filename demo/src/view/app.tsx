@@ -16,10 +16,10 @@ import { Staging } from './staging.tsx';
 import { useTheme } from './theme.ts';
 import { Traces } from './traces.tsx';
 import { Truth } from './truth.tsx';
-import { useSession } from './use-session.ts';
+import { useLive } from './use-live.ts';
 
 export function App({ session }: { session: Session }) {
-  const state = useSession(session);
+  const state = useLive(session);
   const theme = useTheme();
   const selecting = useSelection();
   const isDropping = useDroppedFiles(

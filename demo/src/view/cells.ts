@@ -24,6 +24,22 @@ export function pageLook(page: PageView): PageLook {
 const NUMBER_SIZE = 24;
 const GLYPH_SIZE = 11;
 
+/** For legends: a free page, of which single fields are replaced. */
+export const EXAMPLE_PAGE: PageView = {
+  id: 0 as never,
+  state: 'free',
+  references: 0,
+  owners: [],
+  key: null,
+  stores: [],
+  unreadBy: [],
+  load: null,
+  zeroed: false,
+  computed: false,
+  loaded: false,
+  suspect: false,
+};
+
 const PAGE_LOOKS: readonly PageLook[] = ['null', 'free', 'cached', 'owned', 'shared', 'loading'];
 
 /** Equal numbers look equal: what a cell's picture depends on, packed. */

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { EngineView, PageView } from '../../../src/index.ts';
 import { CellMap } from './cell-map.tsx';
-import { pageLook, pageSignature, paintPage, type ColourBy, type PageLook } from './cells.ts';
+import { EXAMPLE_PAGE, pageLook, pageSignature, paintPage, type ColourBy, type PageLook } from './cells.ts';
 import { Legend, type LegendItem } from './legend.tsx';
 import type { Selecting } from './selection.ts';
 import type { Theme } from './theme.ts';
@@ -124,7 +124,7 @@ function legendItems(pages: readonly PageView[], theme: Theme, colourBy: ColourB
   const paint =
     (marks: Partial<PageView>): LegendItem['paint'] =>
     (context, box) =>
-      paintPage(context, box, { page: { ...EXAMPLE, ...marks }, theme, colourBy });
+      paintPage(context, box, { page: { ...EXAMPLE_PAGE, ...marks }, theme, colourBy });
   return [
     ...LOOKS.map(({ look, label, about }) => ({
       name: look,
@@ -142,21 +142,6 @@ function legendItems(pages: readonly PageView[], theme: Theme, colourBy: ColourB
     })),
   ];
 }
-
-const EXAMPLE: PageView = {
-  id: 0 as never,
-  state: 'free',
-  references: 0,
-  owners: [],
-  key: null,
-  stores: [],
-  unreadBy: [],
-  load: null,
-  zeroed: false,
-  computed: false,
-  loaded: false,
-  suspect: false,
-};
 
 const EXAMPLES: Readonly<Record<PageLook, Partial<PageView>>> = {
   null: { state: 'null' },

@@ -1,6 +1,7 @@
 /** CPU twin of `shaders/model/paged_attention.wgsl`. */
 import { ROW_WORDS } from '../step-rows.ts';
-import { keyPlace, planeNumbers, type AttentionShape } from '../attention-shape.ts';
+import { keyPlace, type AttentionShape } from '../attention-shape.ts';
+import { planeNumbers } from '../cache-layout.ts';
 import type { RowPlaces } from './rope-write.ts';
 
 /**

@@ -1,6 +1,7 @@
 /** CPU twin of `shaders/model/rope_write.wgsl`. */
 import { ROW_WORDS } from '../step-rows.ts';
-import { keyPlace, planeNumbers, type AttentionShape } from '../attention-shape.ts';
+import { keyPlace, type AttentionShape } from '../attention-shape.ts';
+import { planeNumbers } from '../cache-layout.ts';
 
 export interface RowPlaces {
   /** Position and beginning of the page table, by row. */
