@@ -4,41 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { build, preview } from 'vite';
 import { afterAll, beforeAll } from 'vitest';
+import { serveDemo, type ServedDemo } from '../../scripts/support/serve-demo.ts';
 import { findBrowser, launchOptions } from '../../src/runtime/chromium.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const DEMO_CONFIG = join(ROOT, 'demo/vite.config.ts');
 export const SCREENSHOTS = join(ROOT, 'test-results/demo');
 
-export interface Site {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** As a user would put it on a web server: the built files, in some folder. */
-export async function buildAndServe(): Promise<Site> {
-  const root = await mkdtemp(join(tmpdir(), 'pagefence-demo-'));
-  await build({
-    configFile: DEMO_CONFIG,
-    logLevel: 'error',
-    build: { outDir: join(root, 'some/folder'), emptyOutDir: true },
-  });
-  const server = await preview({
-    configFile: false,
-    root,
-    logLevel: 'error',
-    build: { outDir: '.' },
-    preview: { port: 0, host: '127.0.0.1' },
-  });
-  const address = server.httpServer.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+export async function buildAndServe(): Promise<ServedDemo> {
+  const served = await mkdtemp(join(tmpdir(), 'pagefence-demo-'));
+  const site = await serveDemo(ROOT, served, 'some/folder');
   return {
-    url: `http://127.0.0.1:${port}/some/folder/`,
+    url: site.url,
     close: async () => {
-      await server.close();
-      await rm(root, { recursive: true, force: true });
+      await site.close();
+      await rm(served, { recursive: true, force: true });
     },
   };
 }
@@ -52,7 +34,7 @@ export async function launch(): Promise<Browser> {
 }
 
 export interface Stage {
-  readonly site: Site;
+  readonly site: ServedDemo;
   readonly browser: Browser;
 }
 

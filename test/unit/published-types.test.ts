@@ -46,27 +46,27 @@ describe('the published declarations', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it.each([['nodenext', 'nodenext']])(
-    'check under module %s, resolution %s, with every library checked',
-    async (module, moduleResolution) => {
-      const options = { module, moduleResolution, target: 'es2022', lib: ['es2022', 'dom'], types: [] };
-      const compilerOptions = {
-        ...options,
-        strict: true,
-        noUncheckedIndexedAccess: true,
-        exactOptionalPropertyTypes: true,
-        skipLibCheck: false,
-        noEmit: true,
-      };
-      await writeFile(
-        join(folder, 'tsconfig.json'),
-        JSON.stringify({ compilerOptions, files: ['consumer.ts'] }),
-      );
-      const output = await run(process.execPath, [tsc, '-p', folder]).then(
-        ({ stdout }) => stdout,
-        (error: unknown) => (error as { stdout: string }).stdout,
-      );
-      expect(output).toBe('');
-    },
-  );
+  it.each([
+    ['esnext', 'bundler'],
+    ['nodenext', 'nodenext'],
+  ])('check under module %s, resolution %s, with every library checked', async (module, moduleResolution) => {
+    const options = { module, moduleResolution, target: 'es2022', lib: ['es2022', 'dom'], types: [] };
+    const compilerOptions = {
+      ...options,
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      noEmit: true,
+    };
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['consumer.ts'] }),
+    );
+    const output = await run(process.execPath, [tsc, '-p', folder]).then(
+      ({ stdout }) => stdout,
+      (error: unknown) => (error as { stdout: string }).stdout,
+    );
+    expect(output).toBe('');
+  });
 });

@@ -16,17 +16,22 @@ export async function openPlace(settings: RunSettings): Promise<Place> {
   if (settings.worker === 'simulated') {
     return { kind: 'simulated', reason: 'It was chosen in the settings.' };
   }
+  const poolBytes = settings.poolPages * PAGE_BYTES;
+  return openAny(({ limits }) => ({
+    label: 'pagefence demo',
+    requiredLimits: {
+      // Default limits split a large pool into segments; the adapter may allow it in one.
+      maxBufferSize: atMost(poolBytes, 2 ** 28, limits.maxBufferSize),
+      maxStorageBufferBindingSize: atMost(poolBytes, 2 ** 27, limits.maxStorageBufferBindingSize),
+    },
+  }));
+}
+
+/** A device as `describe` wants it of the adapter, or the reason why there is none. */
+export async function openAny(describe: (adapter: GPUAdapter) => GPUDeviceDescriptor): Promise<Place> {
   try {
     const { adapter, description, software } = await acquireAdapter();
-    const poolBytes = settings.poolPages * PAGE_BYTES;
-    const device = await adapter.requestDevice({
-      label: 'pagefence demo',
-      requiredLimits: {
-        // Default limits split a large pool into segments; the adapter may allow it in one.
-        maxBufferSize: atMost(poolBytes, 2 ** 28, adapter.limits.maxBufferSize),
-        maxStorageBufferBindingSize: atMost(poolBytes, 2 ** 27, adapter.limits.maxStorageBufferBindingSize),
-      },
-    });
+    const device = await adapter.requestDevice(describe(adapter));
     return { kind: 'webgpu', device, adapter: description, software };
   } catch (error) {
     return { kind: 'simulated', reason: reasonOf(error) };

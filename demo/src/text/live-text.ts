@@ -1,6 +1,5 @@
 /** A model, its cache, and the prompts that are written on: everything but the drawing. */
 import {
-  acquireAdapter,
   Generator,
   inspect,
   loadModel,
@@ -8,7 +7,7 @@ import {
   type GenerateResult,
   type Model,
 } from '../../../src/index.ts';
-import { messageOf } from '../run/open-device.ts';
+import { messageOf, openAny } from '../run/open-device.ts';
 import { PageContents, type PageContent } from './page-contents.ts';
 
 const MODEL = './models/kjv-tiny';
@@ -175,20 +174,20 @@ export class LiveText {
   }
 
   private async openPlace(): Promise<void> {
-    try {
-      const { adapter, description, software } = await acquireAdapter();
-      this.device = await adapter.requestDevice({ label: 'pagefence live text' });
-      void this.device.lost.then(({ message }) => {
-        this.generator = null;
-        this.change({ status: 'failed', problem: `The device was lost: ${message}. Reload the page.` });
-      });
-      const about = software ? `${description}. This adapter computes on the CPU.` : description;
-      this.change({ place: { kind: 'webgpu', about } });
-    } catch (error) {
-      this.device = null;
-      const about = `No WebGPU here, so the same steps run in JavaScript: ${messageOf(error)}`;
+    const place = await openAny(() => ({ label: 'pagefence live text' }));
+    if (place.kind === 'simulated') {
+      const about = `No WebGPU here, so the same steps run in JavaScript: ${place.reason}`;
       this.change({ place: { kind: 'cpu', about } });
+      return;
     }
+    const { device, adapter, software } = place;
+    this.device = device;
+    void device.lost.then(({ message }) => {
+      this.generator = null;
+      this.change({ status: 'failed', problem: `The device was lost: ${message}. Reload the page.` });
+    });
+    const about = software ? `${adapter}. This adapter computes on the CPU.` : adapter;
+    this.change({ place: { kind: 'webgpu', about } });
   }
 
   private async makeCache(): Promise<void> {

@@ -11,6 +11,7 @@ import {
 import { describeCompileError } from '../../../src/gpu/pipelines.ts';
 import { PAGE_OPS_HEADER_WORDS, REPORT_LAYOUT } from '../../../src/gpu/witness.ts';
 import { PAGE_OP_WORDS } from '../../../src/witness/page-ops.ts';
+import { declaredBindings } from '../../support/declared-bindings.ts';
 
 const SHADERS = join(import.meta.dirname, '../../../shaders');
 const TWINS = join(import.meta.dirname, '../../../src/reference/kernels');
@@ -40,14 +41,9 @@ describe('each kernel', () => {
     '$name: bindings, order and size',
     ({ kernel }) => {
       const code = kernel.files.at(-1)!.code;
-      const declared = [...code.matchAll(/@binding\((\d+)\) var<storage, (read|read_write)> (\w+):/g)].map(
-        (match) => ({
-          binding: Number(match[1]),
-          name: match[3],
-          type: match[2] === 'read' ? 'read-only-storage' : 'storage',
-        }),
+      expect(declaredBindings(kernel)).toEqual(
+        kernel.bindings.map((binding, i) => ({ binding: i, ...binding })),
       );
-      expect(declared).toEqual(kernel.bindings.map((binding, i) => ({ binding: i, ...binding })));
       expect(kernelSource(kernel)).toMatch(/override workgroup_size: u32/);
       expect(code).toMatch(/\/\/ Dispatch: [^@]*@compute @workgroup_size\(workgroup_size\)\nfn main/);
       expect(kernel.workgroupSize).toBeLessThanOrEqual(256);

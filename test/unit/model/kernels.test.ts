@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { kernelSource } from '../../../src/gpu/kernels.ts';
 import { ALL_MODEL_KERNELS, LANES, MATMUL_TILE, MODEL_KERNELS } from '../../../src/model/gpu/kernels.ts';
 import { ROW_WORDS } from '../../../src/model/step-rows.ts';
+import { declaredBindings } from '../../support/declared-bindings.ts';
 
 const SHADERS = join(import.meta.dirname, '../../../shaders');
 const TWINS = join(import.meta.dirname, '../../../src/model/reference');
@@ -44,14 +45,9 @@ describe('each kernel', () => {
     '$name: bindings, order and size',
     ({ kernel }) => {
       const code = kernel.files.at(-1)!.code;
-      const declared = [...code.matchAll(/@binding\((\d+)\) var<storage, (read|read_write)> (\w+):/g)].map(
-        (match) => ({
-          binding: Number(match[1]),
-          name: match[3],
-          type: match[2] === 'read' ? 'read-only-storage' : 'storage',
-        }),
+      expect(declaredBindings(kernel)).toEqual(
+        kernel.bindings.map((binding, i) => ({ binding: i, ...binding })),
       );
-      expect(declared).toEqual(kernel.bindings.map((binding, i) => ({ binding: i, ...binding })));
       expect(code).toMatch(/\/\/ Dispatch: [^@]*@compute @workgroup_size\(LANES\)\nfn main/);
       expect(kernelSource(kernel)).toContain(`const LANES = ${kernel.workgroupSize}u;`);
       expect(kernel.bindings.length).toBeLessThanOrEqual(8);
