@@ -4,12 +4,16 @@ import { Engine, type EngineOptions, type Rank } from './engine.ts';
 import { ConfigError } from './errors.ts';
 import { adapterFacts } from './gpu/device.ts';
 import { suggestedTransfer } from './gpu/strategies.ts';
-import { tune } from './gpu/tuning.ts';
+import { tuneStaging } from './gpu/staging-tuning.ts';
+import { tune, type Tuning } from './gpu/tuning.ts';
 import { WebGpuWorker, type WebGpuWorkerOptions } from './gpu/worker.ts';
 import { HostMemory } from './host-memory.ts';
 import { SimulatedWorker } from './reference/simulated-worker.ts';
 
 const WHAT = 'engine configuration';
+const TUNING_MS = 500;
+/** Below it all sizes of staging buffers come to nearly the same. */
+const STAGED_POOL_BYTES_MIN = 16 * 2 ** 20;
 
 export interface CreateEngineOptions extends Pick<
   EngineOptions,
@@ -80,9 +84,8 @@ export async function createEngine(
   const { cache, transfer, offload, witness } = config;
   const { tuning: mode = 'auto' } = options;
   const tuning =
-    device && mode !== 'off'
-      ? await tune(device, { pageBytes: cache.pageBytes, force: mode === 'force' })
-      : null;
+    device && mode !== 'off' ? await tuneFor(device, config, input, { force: mode === 'force' }) : null;
+  if (tuning?.staging) transfer.stagingBytes = atMostThePool(tuning.staging.stagingBytes, config);
   const rank = async (index: number): Promise<Rank<WebGpuWorker | SimulatedWorker>> => {
     const host = offload.slots > 0 ? hostFor(config) : null;
     const parts = { cache, transfer, host, witness, rank: index };
@@ -120,8 +123,27 @@ function configFor(device: GPUDevice, input: EngineConfigInput): EngineConfig {
     transfer.stagingBuffers = Math.min(transfer.stagingBuffers, cache.pages);
   }
   if (given?.stagingBytes === undefined) {
-    const pagesEach = Math.max(1, Math.floor(cache.pages / transfer.stagingBuffers));
-    transfer.stagingBytes = Math.min(transfer.stagingBytes, pagesEach * cache.pageBytes);
+    transfer.stagingBytes = atMostThePool(transfer.stagingBytes, config);
   }
   return config;
+}
+
+function atMostThePool(stagingBytes: number, { cache, transfer }: EngineConfig): number {
+  const pagesEach = Math.max(1, Math.floor(cache.pages / transfer.stagingBuffers));
+  return Math.max(cache.pageBytes, Math.min(stagingBytes, pagesEach * cache.pageBytes));
+}
+
+/** Half a second at most. The size of staging buffers only where it is open and the pool is large enough for it to matter. */
+async function tuneFor(
+  device: GPUDevice,
+  config: EngineConfig,
+  input: EngineConfigInput,
+  { force }: { force: boolean },
+): Promise<Tuning> {
+  const { cache, offload } = config;
+  const tuning = await tune(device, { pageBytes: cache.pageBytes, force });
+  const isOpen = offload.slots > 0 && input.transfer?.stagingBytes === undefined;
+  if (!isOpen || cache.pages * cache.pageBytes < STAGED_POOL_BYTES_MIN) return tuning;
+  const budget = Math.max(0, TUNING_MS - tuning.milliseconds);
+  return { ...tuning, staging: await tuneStaging(device, { budget, force }) };
 }

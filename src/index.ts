@@ -89,6 +89,12 @@ export type { OffloadEvent } from './offload/events.ts';
 export { mergeTierMetrics, summarize, type TierMetrics } from './offload/tier-metrics.ts';
 export { adapterFacts, type AdapterFacts } from './gpu/device.ts';
 export { defaultStrategies, suggestedTransfer, type Strategies } from './gpu/strategies.ts';
+export {
+  tuneStaging,
+  type StagingMeasurement,
+  type StagingTuning,
+  type StagingTuningOptions,
+} from './gpu/staging-tuning.ts';
 export { tune, type Measurement, type Tuning, type TuningOptions } from './gpu/tuning.ts';
 export type { PageLocation } from './gpu/page-buffers.ts';
 export { WebGpuWorker, type WebGpuWorkerOptions } from './gpu/worker.ts';

@@ -3,13 +3,12 @@
  * on a pool of its own, the ways take turns, and the median decides. A default that is nearly as fast stays: two runs on
  * one machine should not differ for a few percent.
  */
-import { cacheConfigSchema, transferConfigSchema } from '../config.ts';
-import { HostMemory } from '../host-memory.ts';
-import type { StepPlan } from '../schedule/step-plan.ts';
-import { groupId, jobId, pageId, slotId, type PageId } from '../units.ts';
+import { pageId, type PageId } from '../units.ts';
 import { adapterFacts, adapterName } from './device.ts';
+import { median } from './median.ts';
+import { PageMover } from './page-mover.ts';
+import type { StagingTuning } from './staging-tuning.ts';
 import { defaultStrategies, type Strategies } from './strategies.ts';
-import { WebGpuWorker } from './worker.ts';
 
 export type TunedOperation = 'zero' | 'copy' | 'store' | 'load';
 type Way<Operation extends TunedOperation = TunedOperation> = Strategies[Operation];
@@ -32,6 +31,8 @@ export interface Tuning {
   readonly picked: Pick<Strategies, TunedOperation>;
   readonly measured: readonly Measurement[];
   readonly milliseconds: number;
+  /** The size of staging buffers, where the caller left it to the device. */
+  readonly staging: StagingTuning | null;
   /** Why something was not measured, and the default stands. `null`: everything was. */
   readonly cutShort: string | null;
 }
@@ -94,7 +95,11 @@ export function tune(device: GPUDevice, options: TuningOptions): Promise<Tuning>
   const key = `${adapter} ${pageBytes}`;
   const before = known.get(key);
   if (before && options.force !== true) return before;
-  const tuning = new Tuner(device, { adapter, pageBytes, budget: options.budget ?? BUDGET_MS }).run();
+  const tuning = new Tuner(device, {
+    adapter,
+    pageBytes,
+    budget: options.budget ?? BUDGET_MS,
+  }).measureAndPick();
   known.set(key, tuning);
   // A device that was lost says nothing about the next one.
   void tuning.then(({ measured }) => {
@@ -116,7 +121,8 @@ class Tuner {
   private readonly deadline: number;
   private readonly pages: number;
   private readonly times = new Map<TunedOperation, Map<Way, number[]>>();
-  private readonly benches: { readonly bench: Bench; readonly operations: readonly TunedOperation[] }[] = [];
+  private readonly movers: { readonly mover: PageMover; readonly operations: readonly TunedOperation[] }[] =
+    [];
 
   constructor(device: GPUDevice, options: { adapter: string; pageBytes: number; budget: number }) {
     this.device = device;
@@ -126,7 +132,7 @@ class Tuner {
     this.pages = Math.min(PAGES_MAX, Math.floor(POOL_BYTES_MAX / this.pageBytes));
   }
 
-  async run(): Promise<Tuning> {
+  async measureAndPick(): Promise<Tuning> {
     if (this.pages < PAGES_MIN)
       return this.result(`pages of ${this.pageBytes} bytes are too large to try out`);
     try {
@@ -134,7 +140,7 @@ class Tuner {
     } catch (error) {
       return this.result(error instanceof Error ? error.message : String(error));
     } finally {
-      await Promise.all(this.benches.map(({ bench }) => bench.close().catch(() => undefined)));
+      await Promise.all(this.movers.map(({ mover }) => mover.close().catch(() => undefined)));
     }
   }
 
@@ -142,21 +148,29 @@ class Tuner {
   private async measure(): Promise<string | null> {
     for (const { ways, operations } of SETS) {
       if (this.isOver) return 'the time was over before every way was tried';
-      const bench = await Bench.create(this.device, { pages: this.pages, pageBytes: this.pageBytes, ways });
-      this.benches.push({ bench, operations });
+      const { pages, pageBytes } = this;
+      const transfer = { stagingBuffers: 2, stagingBytes: pages * pageBytes };
+      const mover = await PageMover.create(this.device, { pages, pageBytes, ways, transfer });
+      this.movers.push({ mover, operations });
       // The first run pays for what is made on first use.
-      for (const operation of operations) if (!this.isOver) await bench.run(operation);
+      for (const operation of operations) if (!this.isOver) await this.moveBy(mover, operation);
     }
     for (let round = 0; round < RUNS_MAX; round += 1) {
       for (const operation of ['zero', 'copy', 'store', 'load'] as const) {
-        for (const { bench, operations } of this.benches) {
+        for (const { mover, operations } of this.movers) {
           if (!operations.includes(operation)) continue;
           if (this.isOver) return round > 0 ? null : 'the time was over before every way was measured';
-          this.note(operation, bench.wayOf(operation), await bench.run(operation));
+          this.note(operation, mover.worker.strategies[operation], await this.moveBy(mover, operation));
         }
       }
     }
     return null;
+  }
+
+  private moveBy(mover: PageMover, operation: TunedOperation): Promise<number> {
+    const pages = movedPages(operation, this.pages);
+    if (operation !== 'copy') return mover[operation](pages);
+    return mover.copy(pages.map((source) => ({ source, destination: pageId(source + 1) })));
   }
 
   private get isOver(): boolean {
@@ -189,6 +203,7 @@ class Tuner {
       picked: { zero: pick('zero'), copy: pick('copy'), store: pick('store'), load: pick('load') },
       measured,
       milliseconds: performance.now() - this.begun,
+      staging: null,
       cutShort,
     };
   }
@@ -206,86 +221,4 @@ export function pickWay(measured: readonly Pick<Measurement, 'way' | 'millisecon
 function movedPages(operation: TunedOperation, pages: number): PageId[] {
   const count = Math.floor((pages - 1) / 2);
   return Array.from({ length: count }, (_, i) => pageId(1 + 2 * i + (operation === 'load' ? 1 : 0)));
-}
-
-/** A worker that moves its pages by given ways. */
-class Bench {
-  private readonly device: GPUDevice;
-  private readonly worker: WebGpuWorker;
-  private readonly pages: number;
-  private step = 0;
-
-  private constructor(device: GPUDevice, worker: WebGpuWorker, pages: number) {
-    this.device = device;
-    this.worker = worker;
-    this.pages = pages;
-  }
-
-  static async create(
-    device: GPUDevice,
-    { pages, pageBytes, ways }: { pages: number; pageBytes: number; ways: Partial<Strategies> },
-  ): Promise<Bench> {
-    const cache = cacheConfigSchema.parse({ pages, pageBytes, tokensPerPage: 1, zeroing: 'always' });
-    const transfer = transferConfigSchema.parse({
-      stagingBuffers: 2,
-      stagingBytes: pages * pageBytes,
-      overflowBytes: 0,
-      acknowledgementLag: 1,
-    });
-    const host = new HostMemory({ slots: pages, slotBytes: pageBytes });
-    const worker = await WebGpuWorker.create({
-      device,
-      cache,
-      transfer,
-      host,
-      witness: false,
-      strategies: ways,
-    });
-    return new Bench(device, worker, pages);
-  }
-
-  wayOf(operation: TunedOperation): Way {
-    return this.worker.strategies[operation];
-  }
-
-  /** Milliseconds until the bytes are where they belong. */
-  async run(operation: TunedOperation): Promise<number> {
-    const begun = performance.now();
-    await this.worker.execute(this.plan(operation));
-    if (operation === 'store') {
-      while (this.worker.busy) await this.worker.execute(this.plan());
-      return performance.now() - begun;
-    }
-    await this.device.queue.onSubmittedWorkDone();
-    const milliseconds = performance.now() - begun;
-    while (this.worker.busy) await this.worker.execute(this.plan());
-    return milliseconds;
-  }
-
-  close(): Promise<void> {
-    return this.worker.close();
-  }
-
-  private plan(operation?: TunedOperation): StepPlan {
-    const step = this.step;
-    this.step += 1;
-    const pages = operation ? movedPages(operation, this.pages) : [];
-    const transfer = { id: jobId(step), pages, slots: pages.map((_, i) => slotId(i)) };
-    return {
-      step,
-      stores: operation === 'store' ? [transfer] : [],
-      jobsToFlush: [],
-      newPageIdsToZero: operation === 'zero' ? [{ group: groupId(0), pages }] : [],
-      copies:
-        operation === 'copy'
-          ? pages.map((source) => ({ group: groupId(0), source, destination: pageId(source + 1) }))
-          : [],
-      loads: operation === 'load' ? [transfer] : [],
-      forward: [],
-    };
-  }
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, it } from 'vitest';
 import { cacheConfigSchema, transferConfigSchema } from '../../src/config.ts';
 import { adapterFacts } from '../../src/gpu/device.ts';
 import { defaultStrategies, suggestedTransfer, type Strategies } from '../../src/gpu/strategies.ts';
+import { tuneStaging } from '../../src/gpu/staging-tuning.ts';
 import { WebGpuWorker } from '../../src/gpu/worker.ts';
 import { HostMemory } from '../../src/host-memory.ts';
 import { acquireAdapter } from '../../src/runtime/acquire.ts';
@@ -32,6 +33,11 @@ beforeAll(async () => {
       maxStorageBufferBindingSize: Math.min(bytes, adapter.limits.maxStorageBufferBindingSize),
     },
   });
+  const { stagingBytes, measured } = await tuneStaging(device);
+  const rates = measured.map((one) => `${one.stagingBytes / 2 ** 20} MiB ${rate(one)} GB/s`);
+  console.log(
+    `${runtime}: staging buffers of ${stagingBytes / 2 ** 20} MiB, picked from ${rates.join(', ')}`,
+  );
   console.log(`${runtime}: ${description}; pages of ${PAGE_BYTES / 1024} KiB, medians of ${ROUNDS} rounds`);
 });
 
@@ -45,6 +51,10 @@ afterAll(async () => {
   console.log(lines.join('\n'));
 });
 
+function rate({ bytes, milliseconds }: { bytes: number; milliseconds: number }): string {
+  return (bytes / milliseconds / 1e6).toFixed(2);
+}
+
 /** A worker on the same device, with one strategy changed; without a change, with the defaults. */
 async function worker(
   strategies: Partial<Strategies>,
@@ -55,6 +65,7 @@ async function worker(
     cache: cacheConfigSchema.parse({ pages: POOL_PAGES, pageBytes: PAGE_BYTES, tokensPerPage: 16 }),
     transfer: transferConfigSchema.parse({
       ...suggestedTransfer(adapterFacts(device)),
+      stagingBytes: (await tuneStaging(device)).stagingBytes,
       acknowledgementLag: 'as-they-come',
     }),
     host,

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '../../src/create-engine.ts';
 import { adapterFacts } from '../../src/gpu/device.ts';
-import { defaultStrategies } from '../../src/gpu/strategies.ts';
+import { defaultStrategies, suggestedTransfer } from '../../src/gpu/strategies.ts';
+import { tuneStaging } from '../../src/gpu/staging-tuning.ts';
 import { tune } from '../../src/gpu/tuning.ts';
 import { acquireAdapter } from '../../src/runtime/acquire.ts';
 import { prompt } from '../support/worlds.ts';
@@ -79,4 +80,45 @@ describe('tuning', () => {
       await engine.close();
     });
   });
+
+  it('measures staging buffers of several sizes, picks a measured one, and leaves nothing on the device', async () => {
+    await withDevice(async (device) => {
+      const { stagingBytes, measured, cutShort } = await tuneStaging(device, { force: true, budget: 60_000 });
+      expect(cutShort).toBeNull();
+      expect(measured.map((one) => one.stagingBytes / 2 ** 20).sort((a, b) => a - b)).toEqual([1, 2, 4, 16]);
+      expect(measured.map((one) => one.stagingBytes)).toContain(stagingBytes);
+      for (const { runs, milliseconds } of measured) {
+        expect(runs).toBe(5);
+        expect(milliseconds).toBeGreaterThan(0);
+      }
+      expect((await tuneStaging(device)).measured).toBe(measured);
+      const late = await tuneStaging(device, { force: true, budget: 0 });
+      expect(late).toMatchObject({ ...pickSuggested(device), measured: [] });
+      expect(late.cutShort).toMatch(/the time was over/);
+    });
+  });
+
+  it.each([
+    { transfer: {}, slots: 4, pages: 512, isMeasured: true },
+    { transfer: { stagingBytes: 2 ** 20 }, slots: 4, pages: 512, isMeasured: false },
+    { transfer: {}, slots: 0, pages: 512, isMeasured: false },
+    { transfer: {}, slots: 4, pages: 8, isMeasured: false },
+  ])('of staging is asked for where it matters: %j', async ({ transfer, slots, pages, isMeasured }) => {
+    await withDevice(async (device) => {
+      const engine = await createEngine(
+        { cache: { pages, pageBytes: 2 ** 16, tokensPerPage: 16 }, transfer, offload: { slots } },
+        { device, tuning: 'force' },
+      );
+      const { staging } = engine.worker.tuning!;
+      expect(staging !== null).toBe(isMeasured);
+      const { stagingBytes } = engine.config.transfer;
+      if (staging) expect(stagingBytes).toBe(Math.min(staging.stagingBytes, 2 ** 16 * 128));
+      else if (transfer.stagingBytes !== undefined) expect(stagingBytes).toBe(transfer.stagingBytes);
+      await engine.close();
+    });
+  });
 });
+
+function pickSuggested(device: GPUDevice) {
+  return { stagingBytes: suggestedTransfer(adapterFacts(device)).stagingBytes };
+}
