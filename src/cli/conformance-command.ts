@@ -7,7 +7,7 @@ import { CASES } from '../conformance/cases.ts';
 import { ConfigError } from '../errors.ts';
 import { acquireAdapter } from '../runtime/acquire.ts';
 import { alignColumns, formatCount, formatSeconds } from './format.ts';
-import { writeText, type CliIo } from './io.ts';
+import { STATUS_INTERRUPTED, writeText, type CliIo } from './io.ts';
 
 export interface ConformanceCliOptions {
   readonly json?: boolean;
@@ -34,8 +34,6 @@ export async function conformanceCommand(options: ConformanceCliOptions, io: Cli
     release();
   }
 }
-
-const STATUS_INTERRUPTED = 130;
 
 function chosen(only: string | undefined): typeof CASES {
   if (only === undefined) return CASES;

@@ -3,6 +3,9 @@ import process from 'node:process';
 import type { Writable } from 'node:stream';
 import { PagefenceError } from '../errors.ts';
 
+/** Exit status after a request to stop. */
+export const STATUS_INTERRUPTED = 130;
+
 export interface CliIo {
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };

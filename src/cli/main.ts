@@ -2,10 +2,12 @@
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../../package.json';
 import { ConfigError, InputError, InvariantError, PagefenceError } from '../errors.ts';
+import { WORD_BYTES } from '../units.ts';
 import { missingPermission } from '../runtime/permission.ts';
 import { writeText, type CliIo } from './io.ts';
-import { count, decimal, oneOf, promptIds, seedRange } from './numbers.ts';
+import { bytes, count, decimal, list, oneOf, promptIds, seedRange } from './numbers.ts';
 import { addReplayOptions, requireFitting, type ReplayCliOptions } from './replay-options.ts';
+import type { BenchGpuCliOptions } from './bench-command.ts';
 import type { ConformanceCliOptions } from './conformance-command.ts';
 import type { ExploreCliOptions } from './explore-command.ts';
 import type { GenerateCliOptions } from './generate-command.ts';
@@ -61,6 +63,19 @@ const ABOUT_CONFORMANCE =
   'other byte, that work runs in the order of its submits, that a new buffer reads zero. Each case checks one of these on ' +
   'this runtime and adapter, and says which promise stands on it. A failure that the specification allows, or one of this ' +
   'runtime that is known, is a deviation; it is listed with its reason.';
+
+const ABOUT_BENCH_GPU =
+  'Every way to zero, copy, store and load pages, at several sizes, neighbouring and scattered; both directions at once; ' +
+  'and what the machine can do at best, which the rates are shares of. The ways take turns, and medians are shown. Close ' +
+  'what else uses the machine.';
+
+const BENCH_GPU_STATUS = `
+Exit status:
+  0    done
+  1    there is no adapter, or the device refused the memory or was lost
+  2    bad input
+  130  interrupted; the result covers what was measured
+`;
 
 const CONFORMANCE_STATUS = `
 Exit status:
@@ -148,6 +163,7 @@ function createProgram(host: {
   addSimulate(program, host);
   addExplore(program, host);
   addConformance(program, host);
+  addBench(program, host);
   addGenerate(program, host);
   return program;
 }
@@ -217,6 +233,43 @@ function addConformance(program: Command, { io, exit }: { io: CliIo; exit: (stat
     .action(async (options: ConformanceCliOptions) => {
       const { conformanceCommand } = await import('./conformance-command.ts');
       exit(await conformanceCommand(options, io));
+    });
+}
+
+function addBench(program: Command, { io, exit }: { io: CliIo; exit: (status: number) => void }): void {
+  const bench = program
+    .command('bench')
+    .summary('measure this machine')
+    .description('Measure this machine.')
+    .helpOption('-h, --help', 'show this')
+    .helpCommand(false)
+    .showHelpAfterError('pagefence bench gpu --help lists the options');
+  bench
+    .command('gpu')
+    .summary('how fast pages are zeroed, copied, stored and loaded')
+    .description(ABOUT_BENCH_GPU)
+    .helpOption('-h, --help', 'show this')
+    .showHelpAfterError('pagefence bench gpu --help lists the options')
+    .option(
+      '--page-bytes <n,...>',
+      'bytes of a page, one or several (default: 4 KiB to 4 MiB, six sizes)',
+      list(bytes({ min: WORD_BYTES, multipleOf: WORD_BYTES })),
+    )
+    .addOption(
+      new Option('--bytes <n>', 'bytes that each run moves; the device holds up to nine times as much')
+        .argParser(bytes({ min: WORD_BYTES }))
+        .default(64 * 2 ** 20, '64 MiB'),
+    )
+    .addOption(
+      new Option('--runs <n>', 'runs of each way; slow ones have fewer, three at least')
+        .argParser(count({ min: 1 }))
+        .default(11),
+    )
+    .option('--json', 'the result for a program to read')
+    .addHelpText('after', BENCH_GPU_STATUS)
+    .action(async (options: BenchGpuCliOptions) => {
+      const { benchGpuCommand } = await import('./bench-command.ts');
+      exit(await benchGpuCommand(options, io));
     });
 }
 

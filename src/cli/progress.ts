@@ -12,8 +12,10 @@ export interface Progress {
 
 export interface ProgressOptions {
   readonly stream: CliIo['stderr'];
-  /** Requests of the whole run. */
+  /** Of the whole run. */
   readonly total: number;
+  /** What is counted. Default: requests. */
+  readonly unit?: string;
   /** Milliseconds, from any origin. Default: `performance.now`. */
   readonly now?: () => number;
 }
@@ -42,10 +44,10 @@ export async function createProgress(options: ProgressOptions): Promise<Progress
 }
 
 /** `1,200 of 12,031 requests (10.0 %), 240/s, 45.1 s left` */
-export function progressText(done: number, total: number, seconds: number): string {
+export function progressText(done: number, total: number, seconds: number, unit = 'requests'): string {
   const left = done === 0 ? '-' : formatSeconds(((total - done) * seconds) / done);
   return (
-    `${formatCount(done)} of ${formatCount(total)} requests (${formatShare(done, total)}), ` +
+    `${formatCount(done)} of ${formatCount(total)} ${unit} (${formatShare(done, total)}), ` +
     `${formatRate(done, seconds)}, ${left} left`
   );
 }
@@ -53,13 +55,15 @@ export function progressText(done: number, total: number, seconds: number): stri
 /** Times the updates, so that a drawing costs nothing between two of its moments. */
 abstract class PacedProgress implements Progress {
   protected readonly total: number;
+  private readonly unit: string | undefined;
   private readonly now: () => number;
   private readonly begin: number;
   private readonly everyMs: number;
   private next: number;
 
-  constructor({ total, now = () => performance.now() }: ProgressOptions, everyMs: number) {
+  constructor({ total, unit, now = () => performance.now() }: ProgressOptions, everyMs: number) {
     this.total = total;
+    this.unit = unit;
     this.everyMs = everyMs;
     this.now = now;
     this.begin = now();
@@ -70,7 +74,7 @@ abstract class PacedProgress implements Progress {
     const now = this.now();
     if (now < this.next) return;
     this.next = now + this.everyMs;
-    this.draw(done, progressText(done, this.total, (now - this.begin) / 1000));
+    this.draw(done, progressText(done, this.total, (now - this.begin) / 1000, this.unit));
   }
 
   abstract stop(): void;
@@ -100,7 +104,7 @@ class ProgressBar extends PacedProgress {
   constructor(bar: SingleBar, options: ProgressOptions) {
     super(options, BAR_EVERY_MS);
     this.bar = bar;
-    bar.start(options.total, 0, { text: progressText(0, options.total, 0) });
+    bar.start(options.total, 0, { text: progressText(0, options.total, 0, options.unit) });
   }
 
   stop(): void {

@@ -5,7 +5,7 @@ import { CASES } from './cases.ts';
 import { failed, type CaseContext, type CaseStatus, type ConformanceCase, type Outcome } from './case.ts';
 import { knownDeviation, type Deviation, type Environment } from './deviations.ts';
 import { SuiteDevices } from './devices.ts';
-import { agentName } from './agent.ts';
+import { agentName } from '../runtime/agent.ts';
 import { TimeoutError, within } from './wait.ts';
 import { asRejection } from './workbench.ts';
 

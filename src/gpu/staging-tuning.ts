@@ -5,7 +5,7 @@
 import { HostMemory } from '../host-memory.ts';
 import { pageId } from '../units.ts';
 import { adapterFacts, adapterName } from './device.ts';
-import { median } from './median.ts';
+import { median } from './quantile.ts';
 import { PageMover } from './page-mover.ts';
 import { suggestedTransfer } from './strategies.ts';
 

@@ -5,7 +5,7 @@
  */
 import { pageId, type PageId } from '../units.ts';
 import { adapterFacts, adapterName } from './device.ts';
-import { median } from './median.ts';
+import { median } from './quantile.ts';
 import { PageMover } from './page-mover.ts';
 import type { StagingTuning } from './staging-tuning.ts';
 import { defaultStrategies, type Strategies } from './strategies.ts';

@@ -30,6 +30,17 @@ const RULES: Record<string, readonly string[]> = {
     'reference/kernels',
     'witness',
     'runtime/adapter',
+    'runtime/agent',
+    'runtime/detect',
+  ],
+  bandwidth: [
+    'units',
+    'errors',
+    'gpu',
+    'host-memory',
+    'schedule/step-plan',
+    'runtime/adapter',
+    'runtime/agent',
     'runtime/detect',
   ],
   // Nothing below may import it: it is not in their lists.
