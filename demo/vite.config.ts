@@ -30,6 +30,7 @@ export default defineConfig({
         index: here('index.html'),
         text: here('text.html'),
         conformance: here('conformance.html'),
+        bandwidth: here('bandwidth.html'),
       },
       // The library is free of side effects and says so; the demo's first import exists for its effect.
       treeshake: { moduleSideEffects: (id) => id.startsWith(here('src/')) },

@@ -7,4 +7,4 @@ render(<ConformancePage run={run} />, document.getElementById('app')!);
 void run.start();
 
 // For programs that drive the page, such as `npm run conformance`.
-Object.assign(globalThis, { pagefenceConformance: run });
+Object.assign(globalThis, { pagefenceRun: run });

@@ -1,7 +1,7 @@
 /** The results of several runtimes beside each other. */
 
 /** @typedef {import('../../src/conformance/suite.ts').ConformanceResult} Result */
-/** @typedef {{ name: string, result: Result } | { name: string, missing: string }} Column A runtime that was run, or why it was not */
+/** @typedef {import('./in-runtimes.mjs').Column<Result>} Column */
 
 /** @param {string} id */
 const subjectOf = (id) => id.slice(0, id.indexOf('/'));

@@ -3,7 +3,7 @@
  * the machine can do at best.
  */
 import { ConfigError } from '../errors.ts';
-import { adapterFacts } from '../gpu/device.ts';
+import { adapterFacts, DeviceWatch } from '../gpu/device.ts';
 import { suggestedTransfer } from '../gpu/strategies.ts';
 import type { TunedOperation } from '../gpu/tuning.ts';
 import type { AcquiredAdapter } from '../runtime/adapter.ts';
@@ -60,7 +60,7 @@ export async function measureBandwidth(options: BandwidthOptions): Promise<Bandw
   const acquired = await options.acquire();
   const device = await requestDevice(acquired.adapter, 3 * bytes);
   try {
-    return await run(device, acquired, options);
+    return await new DeviceWatch(device).guard(run(device, acquired, options));
   } finally {
     device.destroy();
   }

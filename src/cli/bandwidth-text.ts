@@ -127,8 +127,9 @@ function crossoverLines(rows: readonly BandwidthRow[], list: ListKind): string[]
 function bySize<Row extends PageList>(rows: readonly Row[], cells: (row: Row) => string[]): string[] {
   const sizes = [...new Set(rows.map(({ pageBytes }) => pageBytes))];
   const width = cells(rows[0]).length;
+  const blank = Array.from({ length: width - 1 }, () => '');
   const table = [
-    ['page', ...LIST_KINDS.flatMap(() => Array.from({ length: width }, () => ''))],
+    ['page', ...LIST_KINDS.flatMap((list) => [list, ...blank])],
     ...sizes.map((pageBytes) => [
       formatBytes(pageBytes),
       ...LIST_KINDS.flatMap((list) => {
@@ -137,7 +138,7 @@ function bySize<Row extends PageList>(rows: readonly Row[], cells: (row: Row) =>
       }),
     ]),
   ];
-  return underLists(table, width);
+  return alignColumns(table, { indent: 2, right: table[0].map((_, column) => column).slice(1) });
 }
 
 function gigabytes(bytes: number, milliseconds: number): string {

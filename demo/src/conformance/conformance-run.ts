@@ -2,7 +2,7 @@
 import { CASES } from '../../../src/conformance/cases.ts';
 import { runConformance, type CaseResult, type ConformanceResult } from '../../../src/conformance/suite.ts';
 import { acquireAdapter } from '../../../src/runtime/browser.ts';
-import { messageOf } from '../run/open-device.ts';
+import { whyNoAdapter } from '../run/open-device.ts';
 
 export interface RunState {
   readonly status: 'running' | 'finished' | 'failed';
@@ -64,7 +64,7 @@ export class ConformanceRun {
       });
       this.change({ status: 'finished', results: result.cases, result });
     } catch (error) {
-      this.change({ status: 'failed', problem: reasonOf(error) });
+      this.change({ status: 'failed', problem: whyNoAdapter(error) });
     }
   }
 
@@ -73,11 +73,4 @@ export class ConformanceRun {
     this.drawnAt = performance.now();
     for (const listener of this.listeners) listener();
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (!window.isSecureContext) {
-    return 'This page is not in a secure context, and browsers offer WebGPU only there. Open it over https, or from localhost.';
-  }
-  return messageOf(error);
 }

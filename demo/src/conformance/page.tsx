@@ -1,10 +1,10 @@
 /** The conformance page: progress, counts by subject, cases on demand. */
 import { countBySubject } from '../../../src/conformance/summary.ts';
+import { CopyJson } from '../view/copy-json.tsx';
 import { count } from '../view/format.ts';
 import { useLive } from '../view/use-live.ts';
 import { CaseList } from './case-list.tsx';
 import type { ConformanceRun, RunState } from './conformance-run.ts';
-import { CopyJson } from './copy-json.tsx';
 import { SubjectTable } from './subject-table.tsx';
 
 export function ConformancePage({ run }: { run: ConformanceRun }) {

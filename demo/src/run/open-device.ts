@@ -42,10 +42,19 @@ function atMost(wanted: number, guaranteed: number, allowed: number): number {
   return Math.min(Math.max(wanted, guaranteed), allowed);
 }
 
+/** Why there is no adapter, for people: any error, or the page's own fault where it was not served securely. */
+export function whyNoAdapter(error: unknown): string {
+  return insecure() ?? messageOf(error);
+}
+
+function insecure(): string | null {
+  if (window.isSecureContext) return null;
+  return 'This page is not in a secure context, and browsers offer WebGPU only there. Open it over https, or from localhost.';
+}
+
 function reasonOf(error: unknown): string {
-  if (!window.isSecureContext) {
-    return 'This page is not in a secure context, and browsers offer WebGPU only there. Open it over https, or from localhost.';
-  }
+  const ownFault = insecure();
+  if (ownFault !== null) return ownFault;
   if (error instanceof DeviceError) return sentence(error.message);
   const message = error instanceof Error ? error.message : String(error);
   return sentence(`The adapter refused a device: ${message}. Reload the page, or restart the browser`);

@@ -73,7 +73,8 @@ export function App({ session }: { session: Session }) {
       </div>
       <p class="aside elsewhere">
         <a href="./text.html">Live text</a>: a small model writes, and every token goes into a page.{' '}
-        <a href="./conformance.html">Conformance</a>: does this browser keep what the cache builds on?
+        <a href="./conformance.html">Conformance</a>: does this browser keep what the cache builds on?{' '}
+        <a href="./bandwidth.html">Bandwidth</a>: how fast does it move pages?
       </p>
       <p class="visually-hidden" role="status">
         {announcement(state)}

@@ -1,8 +1,7 @@
 /** Puts the result on the clipboard, or in sight where the browser does not allow that. */
 import { useState } from 'preact/hooks';
-import type { ConformanceResult } from '../../../src/conformance/suite.ts';
 
-export function CopyJson({ result }: { result: ConformanceResult | null }) {
+export function CopyJson({ result }: { result: object | null }) {
   const [outcome, setOutcome] = useState<'copied' | 'refused' | null>(null);
   const text = result === null ? '' : JSON.stringify(result, null, 2);
   const copy = async () => {
