@@ -3,6 +3,13 @@ import type { ListKind } from '../../../src/bandwidth/page-lists.ts';
 import type { BandwidthResult } from '../../../src/bandwidth/result.ts';
 import { formatBytes } from '../../../src/units.ts';
 
+/** Browsers round their clocks to a tenth of a millisecond. */
+const CLOCK_MS = 0.1;
+
+function released(milliseconds: number): string {
+  return milliseconds < CLOCK_MS ? `under ${CLOCK_MS} ms` : `${milliseconds.toFixed(1)} ms`;
+}
+
 export function OverlapTable({ result, list }: { result: BandwidthResult; list: ListKind }) {
   const releases = result.release.filter((row) => row.list === list);
   return (
@@ -35,7 +42,7 @@ export function OverlapTable({ result, list }: { result: BandwidthResult; list: 
               <tr key={pageBytes}>
                 <th scope="row">{formatBytes(pageBytes)}</th>
                 <td class="number">{both === undefined ? '' : `${both.gain.toFixed(2)} times as fast`}</td>
-                <td class="number">{milliseconds.toFixed(3)} ms</td>
+                <td class="number">{released(milliseconds)}</td>
               </tr>
             );
           })}
