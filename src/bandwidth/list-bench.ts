@@ -132,7 +132,7 @@ class ListBench {
     return mover.copy(sources.map((source, i) => ({ source, destination: destinations[i] })));
   }
 
-  /** A few runs of neighbours are written directly, whatever the way to load is. */
+  /** A few runs of neighbours are written directly by a device without other work, whatever the way to load is. */
   private defaultOf(operation: TunedOperation): Strategies[TunedOperation] {
     const { directWritesMax } = this.defaults;
     if (operation === 'load' && runsIn(this.lists.destinations) <= directWritesMax) return 'write';

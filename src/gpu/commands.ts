@@ -51,6 +51,11 @@ export class CommandList {
     this.parameters = new ParameterArena(ledger);
   }
 
+  /** Whether nothing was recorded since the last submit. */
+  get empty(): boolean {
+    return this.commands.length === 0;
+  }
+
   /** Runs a kernel, bindings by number. Its lists must have been reserved since the last submit. */
   dispatch(pipeline: Pipeline, bindings: readonly Binding[], workgroups: number): void {
     if (workgroups > 0) this.commands.push({ kind: 'dispatch', pipeline, bindings, workgroups });

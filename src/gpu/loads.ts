@@ -21,7 +21,7 @@ export interface LoadsOptions {
   readonly buffers: PageBuffers;
   readonly kernels: PageKernels;
   readonly transfer: TransferConfig;
-  readonly strategies: Pick<Strategies, 'load' | 'directWritesMax' | 'writeBytesMax'>;
+  readonly strategies: Pick<Strategies, 'load' | 'directWritesMax' | 'directBytesMax' | 'writeBytesMax'>;
   readonly host: HostMemory;
   /** Upper bound on the bytes packed for one write. At least one page is. For tests that want many batches. */
   readonly packedBytesMax?: number;
@@ -46,6 +46,8 @@ export class Loads {
   private readonly staging: GPUBuffer | null;
   private readonly ring: UploadRing | null;
   private pending: PendingLoad[] = [];
+  /** Ends when the device is done with all steps so far. Null once it is. */
+  private earlierWork: Promise<void> | null = null;
 
   constructor(options: LoadsOptions) {
     const { ledger, buffers, strategies, packedBytesMax = PACKED_BYTES } = options;
@@ -76,14 +78,14 @@ export class Loads {
     if (loads.length === 0) return;
     loads.sort((a, b) => a.page - b.page);
     const runs = this.runsOnBothSides(loads);
-    const { load, directWritesMax } = this.options.strategies;
-    if (load === 'write' || runs.length <= directWritesMax) this.writeDirectly(loads, runs, commands);
+    if (this.writesDirectly(loads.length, runs.length, commands)) this.writeDirectly(loads, runs, commands);
     else if (this.ring !== null) this.writeThroughRing(loads, this.ring, commands);
     else this.writePacked(loads, commands);
   }
 
   /** After the step's submits. `refused` tells whether the device took them. */
   submitted(jobs: readonly LoadJob[], step: number, refused: ScopeResult): void {
+    this.watchWork();
     for (const { id } of jobs) {
       const pending: PendingLoad = { step, job: id, failure: refused, settled: false };
       void refused.then(() => {
@@ -115,6 +117,24 @@ export class Loads {
     const acknowledgements = this.pending.map(({ job }) => ({ job, ok: false, error }));
     this.pending = [];
     return acknowledgements;
+  }
+
+  private writesDirectly(pages: number, runs: number, commands: CommandList): boolean {
+    const { buffers, strategies } = this.options;
+    const { load, directWritesMax, directBytesMax } = strategies;
+    if (load === 'write') return true;
+    const little = pages * buffers.pageBytes <= directBytesMax;
+    return runs <= directWritesMax && (little || (this.earlierWork === null && commands.empty));
+  }
+
+  /** Asked only where it matters: an answer costs a message to the device and back. */
+  private watchWork(): void {
+    const { ledger, strategies } = this.options;
+    if (strategies.load === 'write' || strategies.directBytesMax === Number.MAX_SAFE_INTEGER) return;
+    const work: Promise<void> = ledger.device.queue.onSubmittedWorkDone().then(() => {
+      if (this.earlierWork === work) this.earlierWork = null;
+    });
+    this.earlierWork = work;
   }
 
   private writeDirectly(

@@ -5,6 +5,8 @@
 import type { TransferConfig } from '../config.ts';
 import type { AdapterFacts } from './device.ts';
 
+const MEBIBYTE = 2 ** 20;
+
 export interface Strategies {
   /** Zero pages by a kernel, or by `clearBuffer` for each run of neighbours. Poison always takes the kernel. */
   readonly zero: 'kernel' | 'clear';
@@ -18,8 +20,13 @@ export interface Strategies {
    * (`ring`), as far as there are any.
    */
   readonly load: 'write' | 'pack' | 'scatter' | 'ring';
-  /** A load whose neighbours form at most this many runs is written directly, whatever `load` says. */
+  /**
+   * A step's loads are written directly, whatever `load` says, where their neighbours form at most this many runs, and
+   * have at most `directBytesMax` bytes or a device without other work.
+   */
   readonly directWritesMax: number;
+  /** Larger loads take the way that `load` says while the device has work ahead of them. */
+  readonly directBytesMax: number;
   /**
    * Bytes of one write, and between two submits, where a load writes directly. Implementations keep what is written in
    * memory of their own until the next submit, and take that memory again behind it.
@@ -29,14 +36,18 @@ export interface Strategies {
 
 /** What suits an adapter, by the measurements that `test/bench` repeats. */
 export function defaultStrategies({ software, runtime }: AdapterFacts): Strategies {
-  // One large write is fastest, except through Rust's wgpu, which wants to be done with each before the next.
-  const writeBytesMax = (runtime === 'deno' ? 4 : 64) * 2 ** 20;
-  const directWritesMax = runtime === 'deno' ? 1 : 16;
-  if (software) {
-    const load = runtime === 'browser' ? 'ring' : 'write';
-    return { zero: 'clear', copy: 'bounce', store: 'copy', load, directWritesMax, writeBytesMax };
-  }
-  return { zero: 'kernel', copy: 'kernel', store: 'gather', load: 'scatter', directWritesMax, writeBytesMax };
+  const load = !software ? 'scatter' : runtime === 'browser' ? 'ring' : 'write';
+  const loads = {
+    load,
+    directWritesMax: runtime === 'deno' ? 1 : 16,
+    // Large writes behind other work wait for memory that both processes of a browser share.
+    directBytesMax: load === 'ring' ? 2 * MEBIBYTE : Number.MAX_SAFE_INTEGER,
+    // Node and Deno want to be done with a write before the next, wherever other work is ahead of it.
+    writeBytesMax: (runtime === 'browser' ? 64 : 4) * MEBIBYTE,
+  } as const;
+  return software
+    ? { zero: 'clear', copy: 'bounce', store: 'copy', ...loads }
+    : { zero: 'kernel', copy: 'kernel', store: 'gather', ...loads };
 }
 
 /**
@@ -46,5 +57,5 @@ export function defaultStrategies({ software, runtime }: AdapterFacts): Strategi
 export function suggestedTransfer({
   runtime,
 }: Pick<AdapterFacts, 'runtime'>): Pick<TransferConfig, 'stagingBuffers' | 'stagingBytes'> {
-  return { stagingBuffers: 4, stagingBytes: (runtime === 'node' ? 2 : 16) * 2 ** 20 };
+  return { stagingBuffers: 4, stagingBytes: (runtime === 'node' ? 2 : 16) * MEBIBYTE };
 }

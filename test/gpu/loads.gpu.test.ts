@@ -23,13 +23,14 @@ const LOADS: Strategies['load'][] = ['write', 'pack', 'scatter', 'ring'];
 describe('loads', () => {
   for (const load of LOADS) {
     it(`by ${load}: scattered slots and neighbours reach their pages`, async () => {
-      for (const [directWritesMax, writeBytesMax] of [
-        [0, 2 ** 20],
-        [3, 2 ** 20],
-        [100, 3 * PAGE_BYTES],
-        [100, 1],
+      for (const [directWritesMax, directBytesMax, writeBytesMax] of [
+        [0, 2 ** 20, 2 ** 20],
+        [3, 2 ** 20, 2 ** 20],
+        [100, PAGES * PAGE_BYTES, 3 * PAGE_BYTES],
+        [100, 2 ** 20, 1],
+        [100, PAGE_BYTES, 2 ** 20],
       ]) {
-        const strategies = { load, directWritesMax, writeBytesMax };
+        const strategies = { load, directWritesMax, directBytesMax, writeBytesMax };
         await withWorker({ options: { strategies } }, async ({ worker, host }) => {
           for (let slot = 0; slot < PAGES; slot += 1) host.view(slotId(slot)).set(bytesOf(PAGES - 1 - slot));
           const pages = shuffled(PAGES - 1).map((page) => page + 1);
@@ -87,6 +88,46 @@ describe('loads', () => {
       }
     });
   }
+
+  it('of many bytes are written directly only while the device has no other work', async () => {
+    const strategies = {
+      load: 'ring',
+      zero: 'clear',
+      directWritesMax: 16,
+      directBytesMax: PAGE_BYTES,
+    } as const;
+    await withWorker({ options: { strategies } }, async ({ worker, host }, device) => {
+      for (const slot of [0, 1]) host.view(slotId(slot)).set(bytesOf(30 + slot));
+      let writes = 0;
+      const write = device.queue.writeBuffer.bind(device.queue);
+      device.queue.writeBuffer = (...given) => {
+        writes += 1;
+        write(...given);
+      };
+      const two: [number, number][] = [
+        [1, 0],
+        [2, 1],
+      ];
+      const cases = [
+        { step: 1, parts: { loads: [store(1, two)] }, direct: true },
+        { step: 3, parts: { loads: [store(2, two)], newPageIdsToZero: zeroed([pageId(9)]) }, direct: false },
+        {
+          step: 5,
+          parts: { loads: [store(3, [[1, 0]])], newPageIdsToZero: zeroed([pageId(9)]) },
+          direct: true,
+        },
+      ];
+      for (const { step, parts, direct } of cases) {
+        writes = 0;
+        await worker.execute(plan(step, parts));
+        expect(writes, `step ${step}`).toBe(direct ? 1 : 0);
+        await worker.execute(plan(step + 1));
+        await device.queue.onSubmittedWorkDone();
+      }
+      expectBytes(await worker.readPage(pageId(1)), bytesOf(30), 'page 1');
+      expectBytes(await worker.readPage(pageId(2)), bytesOf(31), 'page 2');
+    });
+  });
 
   it('are acknowledged at the lag', async () => {
     await withWorker({ transfer: { acknowledgementLag: 2 } }, async ({ worker }) => {
