@@ -99,6 +99,13 @@ export { tune, type Measurement, type Tuning, type TuningOptions } from './gpu/t
 export type { PageLocation } from './gpu/page-buffers.ts';
 export { WebGpuWorker, type WebGpuWorkerOptions } from './gpu/worker.ts';
 export { SimulatedWorker } from './reference/simulated-worker.ts';
+export {
+  measureBandwidth,
+  PAGE_SIZES,
+  type BandwidthOptions,
+  type BandwidthProgress,
+} from './bandwidth/bandwidth.ts';
+export type { BandwidthResult, BandwidthRow, BothDirectionsRow, ReleaseRow } from './bandwidth/result.ts';
 export { acquireAdapter } from './runtime/acquire.ts';
 export type { AcquiredAdapter } from './runtime/adapter.ts';
 

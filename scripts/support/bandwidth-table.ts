@@ -7,6 +7,7 @@ import {
   type BandwidthRow,
   type PageList,
 } from '../../src/bandwidth/result.ts';
+import { gigabytes, percent, times } from '../../src/cli/bandwidth-text.ts';
 import { alignColumns } from '../../src/cli/format.ts';
 import type { TunedOperation } from '../../src/gpu/tuning.ts';
 import { formatBytes } from '../../src/units.ts';
@@ -37,7 +38,7 @@ export function bandwidthTable(columns: readonly Column[]): string {
     ...pageTable(
       runs,
       ({ bothDirections }) => bothDirections,
-      ({ gain }) => `${gain.toFixed(2)} x`,
+      ({ gain }) => times(gain),
     ),
     '',
     'CPU time until stored pages may be overwritten, ms for up to 64 pages',
@@ -52,15 +53,15 @@ export function bandwidthTable(columns: readonly Column[]): string {
 function operationTable(runs: readonly Run[], operation: TunedOperation): string[] {
   const limits = runs.map(({ result: { limits } }) => {
     const { bytes, milliseconds } = limits.find(({ name }) => name === LIMIT_OF[operation])!;
-    return rate(bytes, milliseconds);
+    return gigabytes(bytes, milliseconds);
   });
   const cell = (rows: readonly BandwidthRow[]) => {
     const own = rows.find(({ isDefault }) => isDefault);
     if (own === undefined) return '-';
-    const text = `${rate(own.bytes, own.milliseconds)}  ${(100 * own.ofLimit).toFixed(0)} %`;
+    const text = `${gigabytes(own.bytes, own.milliseconds)}  ${percent(own.ofLimit)}`;
     const best = rows.reduce((one, other) => (other.milliseconds < one.milliseconds ? other : one));
     if (best.milliseconds * CLEARLY > own.milliseconds) return text;
-    return `${text} (${best.way} ${rate(best.bytes, best.milliseconds)})`;
+    return `${text} (${best.way} ${gigabytes(best.bytes, best.milliseconds)})`;
   };
   const table = sizesAndLists(runs, ({ rows }) => rows).map(({ pageBytes, list }) => [
     formatBytes(pageBytes),
@@ -102,8 +103,4 @@ function sizesAndLists(
 ): { readonly pageBytes: number; readonly list: ListKind }[] {
   const sizes = [...new Set(runs.flatMap(({ result }) => rowsOf(result).map(({ pageBytes }) => pageBytes)))];
   return LIST_KINDS.flatMap((list) => sizes.map((pageBytes) => ({ pageBytes, list })));
-}
-
-function rate(bytes: number, milliseconds: number): string {
-  return (bytes / milliseconds / 1e6).toFixed(1);
 }

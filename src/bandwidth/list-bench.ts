@@ -99,7 +99,7 @@ class ListBench {
           bytes: 2 * this.bytes,
           ...together,
           oneAfterTheOther: apart.milliseconds,
-          gain: apart.milliseconds / together.milliseconds,
+          gain: ratio(apart.milliseconds, together.milliseconds),
         },
         release: { pageBytes, list, pages: released.length, ...release },
       };
@@ -120,7 +120,7 @@ class ListBench {
       way,
       isDefault: way === this.defaultOf(operation),
       bytes: this.bytes,
-      ofLimit: this.bytes / measured[index].milliseconds / limits[operation],
+      ofLimit: ratio(this.bytes / measured[index].milliseconds, limits[operation]),
       ...measured[index],
     }));
   }
@@ -167,6 +167,12 @@ function waysAt(index: number): Partial<Strategies> {
     // Short lists would be written directly by all.
     directWritesMax: 0,
   };
+}
+
+/** Null where one of them was measured by no time at all: clocks of browsers tick every tenth of a millisecond. */
+function ratio(one: number, other: number): number | null {
+  const value = one / other;
+  return Number.isFinite(value) && value > 0 ? value : null;
 }
 
 function runsIn(pages: readonly PageId[]): number {

@@ -20,8 +20,8 @@ export interface BandwidthRow extends PageList, Measured {
   readonly isDefault: boolean;
   /** Bytes that a run moves. */
   readonly bytes: number;
-  /** The rate as a share of the machine's limit: see `LIMIT_OF`. */
-  readonly ofLimit: number;
+  /** The rate as a share of the machine's limit: see `LIMIT_OF`. Null where the clock is too coarse for either. */
+  readonly ofLimit: number | null;
 }
 
 /** Stores and loads at once, by the default ways. */
@@ -30,8 +30,8 @@ export interface BothDirectionsRow extends PageList, Measured {
   readonly bytes: number;
   /** Milliseconds of the same store and the same load, one after the other. */
   readonly oneAfterTheOther: number;
-  /** How many times faster both at once are. */
-  readonly gain: number;
+  /** How many times faster both at once are. Null where the clock is too coarse. */
+  readonly gain: number | null;
 }
 
 /** Time on the CPU from the decision to store pages until other work may overwrite them. */

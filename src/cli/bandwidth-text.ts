@@ -48,7 +48,7 @@ function pageLines(result: BandwidthResult): string[] {
     'Both directions at once: GB/s of both together, times as fast as one after the other',
     ...bySize(result.bothDirections, ({ bytes, milliseconds, gain }) => [
       gigabytes(bytes, milliseconds),
-      `${gain.toFixed(2)} x`,
+      times(gain),
     ]),
     '',
     `CPU time until stored pages may be overwritten, up to ${result.release[0].pages} pages`,
@@ -66,10 +66,7 @@ function operationLines({ rows, limits }: BandwidthResult, operation: TunedOpera
   const cell = (row: BandwidthRow | undefined) =>
     row === undefined
       ? ['', '']
-      : [
-          gigabytes(row.bytes, row.milliseconds),
-          `${(100 * row.ofLimit).toFixed(0)} %${row.isDefault ? '*' : ' '}`,
-        ];
+      : [gigabytes(row.bytes, row.milliseconds), `${percent(row.ofLimit)}${row.isDefault ? '*' : ' '}`];
   const columns = LIST_KINDS.flatMap((list) => ways.map((way) => ({ list, way })));
   const table = [
     ['page', ...columns.flatMap(({ way }) => [way, ''])],
@@ -141,6 +138,15 @@ function bySize<Row extends PageList>(rows: readonly Row[], cells: (row: Row) =>
   return alignColumns(table, { indent: 2, right: table[0].map((_, column) => column).slice(1) });
 }
 
-function gigabytes(bytes: number, milliseconds: number): string {
-  return (bytes / milliseconds / 1e6).toFixed(1);
+/** GB/s. A dash where the clock is too coarse, here and below. */
+export function gigabytes(bytes: number, milliseconds: number): string {
+  return milliseconds > 0 ? (bytes / milliseconds / 1e6).toFixed(1) : '-';
+}
+
+export function percent(share: number | null): string {
+  return share === null ? '- %' : `${(100 * share).toFixed(0)} %`;
+}
+
+export function times(gain: number | null): string {
+  return gain === null ? '- x' : `${gain.toFixed(2)} x`;
 }

@@ -105,11 +105,11 @@ function OperationTable({ operation, result: { rows, limits }, list }: Operation
 function Cell({ row }: { row: BandwidthRow | undefined }) {
   if (row === undefined) return <td />;
   const { bytes, milliseconds, ofLimit, isDefault } = row;
-  const share = `${(100 * ofLimit).toFixed(0)} %`;
+  const share = ofLimit === null ? 'unknown share' : `${(100 * ofLimit).toFixed(0)} %`;
   return (
     <td class={`number ${isDefault ? 'default' : ''}`} title={`${share} of the limit`}>
       {rate(bytes, milliseconds)}
-      <meter min={0} max={1} value={Math.min(ofLimit, 1)}>
+      <meter min={0} max={1} value={Math.min(ofLimit ?? 0, 1)}>
         {share}
       </meter>
     </td>
