@@ -41,7 +41,7 @@ export function OverlapTable({ result, list }: { result: BandwidthResult; list: 
             return (
               <tr key={pageBytes}>
                 <th scope="row">{formatBytes(pageBytes)}</th>
-                <td class="number">{both === undefined ? '' : `${both.gain.toFixed(2)} times as fast`}</td>
+                <td class="number">{gainText(both?.gain)}</td>
                 <td class="number">{released(milliseconds)}</td>
               </tr>
             );
@@ -50,4 +50,9 @@ export function OverlapTable({ result, list }: { result: BandwidthResult; list: 
       </table>
     </section>
   );
+}
+
+function gainText(gain: number | null | undefined): string {
+  if (gain === undefined) return '';
+  return gain === null ? 'the clock is too coarse' : `${gain.toFixed(2)} times as fast`;
 }
