@@ -113,6 +113,8 @@ export {
   type SlotState,
   type SlotView,
 } from './inspect.ts';
+export type { JobSpan } from './recording/job-spans.ts';
+export { runPartsSchema } from './recording/read-parts.ts';
 export { RunLog, type RecordedMoment, type RunParts, type WitnessReading } from './recording/run-log.ts';
 export {
   ChangeWatch,

@@ -2,12 +2,13 @@
  * A recorded run: one delta a step, and the whole state now and then, so that every moment is found soon. Moment n is the
  * state after n recorded steps; moment 0 is the one before the first.
  */
-import { ConfigError } from '../errors.ts';
+import { ConfigError, invariant } from '../errors.ts';
 import type { EngineView } from '../inspect.ts';
 import type { WitnessReport } from '../schedule/step-plan.ts';
 import type { PrefixKey } from '../units.ts';
 import { counterRecord } from './counters.ts';
 import { weightOf, type Delta } from './delta.ts';
+import { JobSpans } from './job-spans.ts';
 import { applyDelta, copyState, emptyState, type MomentState, type Sizes } from './moment-state.ts';
 import type { RecordedStep } from './recorded-step.ts';
 import { viewOf } from './view-of.ts';
@@ -49,6 +50,8 @@ export class RunLog<Counters = Readonly<Record<string, unknown>>> {
   readonly counterNames: readonly string[];
   readonly keys: PrefixKey[];
   readonly witness: WitnessReading[] = [];
+  /** Every transfer so far. */
+  readonly jobs = new JobSpans();
   private readonly first: Delta;
   private readonly deltas: Delta[] = [];
   private readonly keyframes: { readonly moment: number; readonly state: MomentState }[] = [];
@@ -92,6 +95,7 @@ export class RunLog<Counters = Readonly<Record<string, unknown>>> {
   /** Throws `InvariantError` for one that does not follow on the last. */
   append(delta: Delta): void {
     applyDelta(this.newest, delta, this.context);
+    this.jobs.add(this.length, delta);
     this.deltas.push(delta);
     this.weight += weightOf(delta);
     const { moment } = this.keyframes[this.keyframes.length - 1];
@@ -102,8 +106,13 @@ export class RunLog<Counters = Readonly<Record<string, unknown>>> {
     this.weight = 0;
   }
 
+  /** Throws `InvariantError` for a moment that was not recorded, or one before the last reading. */
   addWitness(reading: WitnessReading): void {
     const last = this.witness[this.witness.length - 1];
+    invariant(
+      reading.moment <= this.length && reading.moment >= (last?.moment ?? 0),
+      `the witness was read at moment ${reading.moment}, which was not recorded or is before the last reading`,
+    );
     if (last?.moment === reading.moment) this.witness.pop();
     this.witness.push(reading);
   }
@@ -111,11 +120,6 @@ export class RunLog<Counters = Readonly<Record<string, unknown>>> {
   /** The step that leads from moment `index` to the next. */
   step(index: number): RecordedStep {
     return this.deltas[index].step;
-  }
-
-  /** Steps from `start` to before `end` with what they changed. */
-  deltasFrom(start: number, end = this.length): readonly Delta[] {
-    return this.deltas.slice(start, end);
   }
 
   /** Throws `ConfigError` for a moment that was not recorded. */
