@@ -2,11 +2,14 @@
 import { InvariantError } from '../errors.ts';
 import type { JobView, RequestView } from '../inspect.ts';
 import type { StagingView } from '../transfer-log.ts';
-import { NULL_PAGE, pageId, slotId, type JobId, type PageId, type RequestId, type SlotId } from '../units.ts';
+import { pageId, slotId, type JobId, type PageId, type RequestId, type SlotId } from '../units.ts';
 import type { Delta, RequestChange } from './delta.ts';
 import type { RecordedStep } from './recorded-step.ts';
 
 export const NO_KEY = -1;
+
+/** A request without what follows from its tables. */
+export type RequestState = Omit<RequestView, 'pages'>;
 
 export interface MomentState {
   steps: number;
@@ -18,7 +21,7 @@ export interface MomentState {
   readonly slotReaders: Int32Array<ArrayBuffer>;
   readonly suspectPages: Set<PageId>;
   readonly suspectSlots: Set<SlotId>;
-  requests: readonly RequestView[];
+  requests: readonly RequestState[];
   jobs: readonly JobView[];
   readonly unread: Map<PageId, readonly JobId[]>;
   staging: StagingView | null;
@@ -72,13 +75,20 @@ export function applyDelta(state: MomentState, delta: Delta, options: Sizes & { 
   const key = (index: number) => within(index, keyCount, 'key', NO_KEY);
   state.steps = delta.steps;
   state.step = delta.step;
-  for (const [page, count] of tuples(delta.references, 2)) {
-    state.references[within(page, pages, 'page')] = within(count, Infinity, 'count of references');
+  const references = flat(delta.references, 2);
+  for (let at = 0; at < references.length; at += 2) {
+    const count = within(references[at + 1], Infinity, 'count of references');
+    state.references[within(references[at], pages, 'page')] = count;
   }
-  for (const [page, index] of tuples(delta.keys, 2)) state.keys[within(page, pages, 'page')] = key(index);
-  for (const [slot, index, readers] of tuples(delta.slots, 3)) {
-    state.slotKeys[within(slot, slots, 'slot')] = key(index);
-    state.slotReaders[slot] = within(readers, Infinity, 'count of readers', -1);
+  const keys = flat(delta.keys, 2);
+  for (let at = 0; at < keys.length; at += 2) {
+    state.keys[within(keys[at], pages, 'page')] = key(keys[at + 1]);
+  }
+  const changed = flat(delta.slots, 3);
+  for (let at = 0; at < changed.length; at += 3) {
+    const slot = within(changed[at], slots, 'slot');
+    state.slotKeys[slot] = key(changed[at + 1]);
+    state.slotReaders[slot] = within(changed[at + 2], Infinity, 'count of readers', -1);
   }
   for (const page of delta.suspectPages ?? []) {
     toggle(state.suspectPages, pageId(within(page, pages, 'page')));
@@ -91,8 +101,9 @@ export function applyDelta(state: MomentState, delta: Delta, options: Sizes & { 
     if (jobs.length > 0) state.unread.set(id, jobs as JobId[]);
     else if (!state.unread.delete(id)) fault(`page ${page} is read by no store`);
   }
-  for (const [index, value] of tuples(delta.counters, 2)) {
-    state.counters[within(index, counters, 'counter')] = value;
+  const counted = flat(delta.counters, 2);
+  for (let at = 0; at < counted.length; at += 2) {
+    state.counters[within(counted[at], counters, 'counter')] = counted[at + 1];
   }
   if (delta.staging) state.staging = delta.staging;
   applyJobs(state, delta);
@@ -120,18 +131,19 @@ function applyRequests(
 }
 
 function changed(
-  before: RequestView | undefined,
+  before: RequestState | undefined,
   change: RequestChange,
   { pages, groups }: Pick<Sizes, 'pages' | 'groups'>,
-): RequestView {
+): RequestState {
   const missing = (field: string) => fault(`request ${change.id} is new and has no ${field}`);
   const tablesBefore = before?.tables ?? Array.from({ length: groups }, () => []);
   const tables =
     change.tables?.map((list, group) => {
-      const [length, ...changes] = list;
+      const [length] = list;
       const table = (tablesBefore[group] ?? fault(`there is no group ${group}`)).slice(0, length);
-      for (const [position, page] of tuples(changes, 2)) {
-        table[within(position, length, 'position')] = pageId(within(page, pages, 'page'));
+      if (list.length % 2 === 0) fault(`a page table of ${list.length} numbers has no whole changes`);
+      for (let at = 1; at < list.length; at += 2) {
+        table[within(list[at], length, 'position')] = pageId(within(list[at + 1], pages, 'page'));
       }
       if (table.length !== length || table.includes(undefined as never)) fault('a page table has holes');
       return table;
@@ -143,15 +155,17 @@ function changed(
     promptTokens: change.promptTokens ?? before?.promptTokens ?? missing('promptTokens'),
     tokens: change.tokens ?? before?.tokens ?? missing('tokens'),
     computedTokens: change.computedTokens ?? before?.computedTokens ?? missing('computedTokens'),
-    pages: change.tables ? tables.flat().filter((page) => page !== NULL_PAGE) : (before?.pages ?? []),
     tables,
   };
 }
 
-function* tuples(flat: readonly number[] | undefined, size: number): Generator<readonly number[]> {
-  if (flat === undefined) return;
-  if (flat.length % size !== 0) fault(`a list of ${flat.length} numbers is no list of ${size} each`);
-  for (let at = 0; at < flat.length; at += size) yield flat.slice(at, at + size);
+const EMPTY: readonly number[] = [];
+
+/** A list of `size` numbers each, one after the other. */
+function flat(list: readonly number[] | undefined, size: number): readonly number[] {
+  if (list === undefined) return EMPTY;
+  if (list.length % size !== 0) fault(`a list of ${list.length} numbers is no list of ${size} each`);
+  return list;
 }
 
 function within(value: number, end: number, what: string, first = 0): number {

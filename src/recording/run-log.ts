@@ -42,8 +42,12 @@ export interface RecordedMoment<Counters> {
   readonly witness: WitnessReading | null;
 }
 
-/** Deltas between two whole states, at least: states of tiny pools are no smaller than a few deltas. */
+/**
+ * Deltas between two whole states: as many as come to half a state, so that both take about the same room, but not so many
+ * that a seek takes long, and not so few as half the state of a tiny pool.
+ */
 const KEYFRAME_STEPS_MIN = 16;
+const KEYFRAME_STEPS_MAX = 128;
 
 export class RunLog<Counters = Readonly<Record<string, unknown>>> {
   readonly sizes: Sizes;
@@ -99,9 +103,10 @@ export class RunLog<Counters = Readonly<Record<string, unknown>>> {
     this.deltas.push(delta);
     this.weight += weightOf(delta);
     const { moment } = this.keyframes[this.keyframes.length - 1];
-    // As much as has been applied since: keyframes are never more than deltas, and a seek never applies more than that.
-    const due = this.weight >= this.sizes.pages + 2 * this.sizes.slots;
-    if (!due || this.length - moment < KEYFRAME_STEPS_MIN) return;
+    const steps = this.length - moment;
+    const isHeavy = this.weight >= (this.sizes.pages + this.sizes.slots) / 2;
+    const due = steps >= KEYFRAME_STEPS_MAX || (isHeavy && steps >= KEYFRAME_STEPS_MIN);
+    if (!due) return;
     this.keyframes.push({ moment: this.length, state: copyState(this.newest) });
     this.weight = 0;
   }

@@ -4,7 +4,6 @@
  */
 import type { CacheEvent } from '../cache/events.ts';
 import type { Engine, StepReport } from '../engine.ts';
-import type { RequestView } from '../inspect.ts';
 import type { OffloadEvent } from '../offload/events.ts';
 import type { Request } from '../schedule/request.ts';
 import type { WitnessReport } from '../schedule/step-plan.ts';
@@ -14,7 +13,7 @@ import { pageId, type JobId, type PageId, type PrefixKey, type RequestId } from 
 import { computedPages } from '../written-pages.ts';
 import { counterNames, counterValues } from './counters.ts';
 import type { Delta, RequestChange } from './delta.ts';
-import { NO_KEY, type MomentState } from './moment-state.ts';
+import { NO_KEY, type MomentState, type RequestState } from './moment-state.ts';
 import { recordedStep, type RecordedStep } from './recorded-step.ts';
 import { RunLog } from './run-log.ts';
 
@@ -190,7 +189,7 @@ export class RunRecorder<More extends object = object> {
     return { ...(isSameOrder ? {} : { order }), ...list('requests', changes) };
   }
 
-  private requestChange(before: RequestView | undefined, request: Request): RequestChange | null {
+  private requestChange(before: RequestState | undefined, request: Request): RequestChange | null {
     const { id, status, promptTokens, sequence, computedTokens } = request;
     const now = { status, promptTokens, tokens: sequence.length, computedTokens };
     const changes = Object.fromEntries(

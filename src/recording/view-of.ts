@@ -9,8 +9,16 @@ import {
   type SlotState,
   type SlotView,
 } from '../inspect.ts';
-import { pageId, slotId, type JobId, type PageId, type PrefixKey, type RequestId } from '../units.ts';
-import { NO_KEY, type MomentState } from './moment-state.ts';
+import {
+  NULL_PAGE,
+  pageId,
+  slotId,
+  type JobId,
+  type PageId,
+  type PrefixKey,
+  type RequestId,
+} from '../units.ts';
+import { NO_KEY, type MomentState, type RequestState } from './moment-state.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
 
@@ -20,7 +28,8 @@ export function viewOf(
   { keys, before }: { readonly keys: readonly PrefixKey[]; readonly before: EngineView | null },
 ): EngineView {
   const nameOf = (index: number) => (index === NO_KEY ? null : keys[index]);
-  const pages = pageViews(state, nameOf, before?.pages ?? []);
+  const requests = state.requests.map(requestView);
+  const pages = pageViews(state, requests, nameOf, before?.pages ?? []);
   const slots = slotViews(state, nameOf, before?.slots ?? []);
   const counts = {
     pages: { null: 0, free: 0, cached: 0, owned: 0, shared: 0 } satisfies Record<PageState, number>,
@@ -28,14 +37,30 @@ export function viewOf(
   };
   for (const page of pages) counts.pages[page.state] += 1;
   for (const slot of slots) counts.slots[slot.state] += 1;
-  const { steps, requests, jobs, staging } = state;
+  const { steps, jobs, staging } = state;
   return { steps, pages, slots, requests, jobs, staging, counts };
 }
 
 type NameOf = (index: number) => PrefixKey | null;
 
-function pageViews(state: MomentState, nameOf: NameOf, before: readonly PageView[]): PageView[] {
-  const { owners, stores, loads } = readersAndOwners(state.requests, state.jobs);
+/** Requests that were shown before are the same objects. */
+const shown = new WeakMap<RequestState, RequestView>();
+
+function requestView(request: RequestState): RequestView {
+  const known = shown.get(request);
+  if (known) return known;
+  const view = { ...request, pages: request.tables.flat().filter((page) => page !== NULL_PAGE) };
+  shown.set(request, view);
+  return view;
+}
+
+function pageViews(
+  state: MomentState,
+  requests: readonly RequestView[],
+  nameOf: NameOf,
+  before: readonly PageView[],
+): PageView[] {
+  const { owners, stores, loads } = readersAndOwners(requests, state.jobs);
   const zeroed = new Set(state.step?.plan.newPageIdsToZero.flatMap(({ pages }) => pages));
   const loaded = new Set(state.step?.plan.loads.flatMap(({ pages }) => pages));
   const computed = new Set(state.step?.computed);
@@ -44,22 +69,43 @@ function pageViews(state: MomentState, nameOf: NameOf, before: readonly PageView
     const id = pageId(index);
     const references = state.references[index];
     const key = nameOf(state.keys[index]);
-    const view: PageView = {
-      id,
-      state: stateOf(id, references, key),
-      references,
-      owners: owners.get(id) ?? NONE,
-      key,
-      stores: stores.get(id) ?? NONE,
-      unreadBy: state.unread.get(id) ?? NONE,
-      load: loads.get(id) ?? null,
-      zeroed: zeroed.has(id),
-      computed: computed.has(id),
-      loaded: loaded.has(id),
-      suspect: state.suspectPages.has(id),
-    };
+    const pageOwners = owners.get(id) ?? NONE;
+    const pageStores = stores.get(id) ?? NONE;
+    const unreadBy = state.unread.get(id) ?? NONE;
+    const load = loads.get(id) ?? null;
+    const isZeroed = zeroed.has(id);
+    const isComputed = computed.has(id);
+    const isLoaded = loaded.has(id);
+    const suspect = state.suspectPages.has(id);
     const old = before[index];
-    views[index] = old !== undefined && isSamePage(view, old) ? old : view;
+    const isSame =
+      old !== undefined &&
+      old.references === references &&
+      old.key === key &&
+      old.load === load &&
+      old.zeroed === isZeroed &&
+      old.computed === isComputed &&
+      old.loaded === isLoaded &&
+      old.suspect === suspect &&
+      isSameList(old.owners, pageOwners) &&
+      isSameList(old.stores, pageStores) &&
+      isSameList(old.unreadBy, unreadBy);
+    views[index] = isSame
+      ? old
+      : {
+          id,
+          state: stateOf(id, references, key),
+          references,
+          owners: pageOwners,
+          key,
+          stores: pageStores,
+          unreadBy,
+          load,
+          zeroed: isZeroed,
+          computed: isComputed,
+          loaded: isLoaded,
+          suspect,
+        };
   }
   return views;
 }
@@ -76,21 +122,6 @@ function readersAndOwners(requests: readonly RequestView[], jobs: readonly JobVi
     }
   }
   return { owners, stores, loads };
-}
-
-function isSamePage(a: PageView, b: PageView): boolean {
-  return (
-    a.references === b.references &&
-    a.key === b.key &&
-    a.load === b.load &&
-    a.zeroed === b.zeroed &&
-    a.computed === b.computed &&
-    a.loaded === b.loaded &&
-    a.suspect === b.suspect &&
-    isSameList(a.owners, b.owners) &&
-    isSameList(a.stores, b.stores) &&
-    isSameList(a.unreadBy, b.unreadBy)
-  );
 }
 
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -86,6 +86,8 @@ export function JobBars(props: {
             </g>
           );
         })}
+        {/* What came later than the moment that is shown. */}
+        <rect class="later" x={x(moment)} y="0" width={width(moment, first + STEPS)} height="100%" />
       </svg>
     </figure>
   );
