@@ -2,7 +2,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { choose, FAST, openDemo, SCREENSHOTS, setSpeed, useStage, type OpenedDemo } from './support.ts';
+import {
+  choose,
+  dropFile,
+  FAST,
+  openDemo,
+  SCREENSHOTS,
+  setSpeed,
+  useStage,
+  type OpenedDemo,
+} from './support.ts';
 
 const stage = useStage();
 
@@ -140,6 +149,10 @@ describe('time', () => {
     await other.page.locator('main[data-step="17"][data-moment="17"]').waitFor();
     expect(await picture(other)).toEqual(there);
     expect(await other.page.locator('.place').innerText()).toContain('mine.run.json');
+    await other.press('End');
+    await dropFile(other, 'dropped.run.json', text);
+    await other.page.locator('main[data-moment="17"]').waitFor();
+    expect(await other.page.locator('.place').innerText()).toContain('dropped.run.json');
     await other.press('End');
     expect(await other.attribute('step')).toBe('24');
     const alert = other.page.getByRole('alert');

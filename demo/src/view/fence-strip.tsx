@@ -31,6 +31,12 @@ export function fenceReaders(view: EngineView, last: RecordedStep | null): Reade
   return [...released, ...waiting.map(([job, pages]) => ({ job, pages, isFlushed: false }))];
 }
 
+function isPointedAt(selection: Selecting['selection'], job: number, pages: readonly number[]): boolean {
+  if (selection === null) return false;
+  const { kind, index } = selection;
+  return (kind === 'job' && index === job) || (kind === 'page' && pages.includes(index));
+}
+
 export function FenceStage(props: {
   view: EngineView;
   last: RecordedStep | null;
@@ -63,20 +69,19 @@ export function FenceStage(props: {
     context.scale(scale, scale);
     const chips = strip.current!.querySelectorAll('button');
     let edges = 0;
+    // What is pointed at elsewhere has no say here.
+    const isPointed = readers.some(({ job, pages }) => isPointedAt(selection, job, pages));
     for (const [index, { job, pages, isFlushed }] of readers.entries()) {
       const chip = chips[index];
       const end = { x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop };
       for (const page of pages) {
-        const isMarked =
-          selection === null ||
-          (selection.kind === 'job' && selection.index === job) ||
-          (selection.kind === 'page' && selection.index === page);
+        const isMarked = !isPointed || isPointedAt(selection, job, [page]);
         edges += 1;
-        if (edges > EDGES_MAX && !(isMarked && selection !== null)) continue;
+        if (edges > EDGES_MAX && !(isMarked && isPointed)) continue;
         const start = grid.current?.centreOf(page);
         if (!start) continue;
         context.globalAlpha = isMarked ? 1 : 0.25;
-        context.lineWidth = isMarked && selection !== null ? 2.5 : 1.5;
+        context.lineWidth = isMarked && isPointed ? 2.5 : 1.5;
         context.setLineDash(isFlushed ? [5, 4] : []);
         for (const [colour, extra] of [
           [theme.surface, 2],
@@ -126,6 +131,10 @@ export function FenceStage(props: {
             : all.length > readers.length && `and ${all.length - readers.length} more`}
         </span>
       </div>
+      <p class="aside">
+        A line leads from a page to the store that still has to read it; a dashed one to a store that the
+        fence released in this step, before the page was written.
+      </p>
       <canvas ref={canvas} class="fence-edges" aria-hidden="true" />
     </div>
   );

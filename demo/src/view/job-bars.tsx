@@ -44,6 +44,7 @@ export function JobBars(props: {
       <figcaption class="aside">
         Transfers in steps {first} to {first + STEPS - 1}: <i class="key waits" /> decided, its pages must not
         be written, <i class="key staged" /> released, on its way to the host, <i class="key loads" /> a load.
+        A dark stroke: forced out by the fence.
         {hidden > 0 && ` ${counted(hidden, 'more transfer')} in these steps.`}
       </figcaption>
       <svg ref={svg} height={ROWS_MAX * ROW} role="group" aria-label="Transfers by step">
