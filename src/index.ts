@@ -120,6 +120,16 @@ export {
   type SlotState,
   type SlotView,
 } from './inspect.ts';
+export type { JobSpan } from './recording/job-spans.ts';
+export { runPartsSchema } from './recording/read-parts.ts';
+export { RunLog, type RecordedMoment, type RunParts, type WitnessReading } from './recording/run-log.ts';
+export {
+  ChangeWatch,
+  RunRecorder,
+  type RunCounters,
+  type RunRecorderOptions,
+} from './recording/run-recorder.ts';
+export type { RecordedPlan, RecordedStep } from './recording/recorded-step.ts';
 export { RankedWorker } from './ranked-worker.ts';
 export { TransferLog, type StagingView } from './transfer-log.ts';
 

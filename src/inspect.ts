@@ -197,7 +197,7 @@ function pageViews({ engine, requests, jobs, last, transfers }: PageSources): Pa
   });
 }
 
-function stateOf(id: PageId, references: number, key: PrefixKey | null): PageState {
+export function stateOf(id: PageId, references: number, key: PrefixKey | null): PageState {
   if (id === NULL_PAGE) return 'null';
   if (references === 0) return key === null ? 'free' : 'cached';
   return references === 1 ? 'owned' : 'shared';

@@ -6,4 +6,5 @@ import { App } from './view/app.tsx';
 
 const session = new Session();
 render(<App session={session} />, document.getElementById('app')!);
-session.chooseSample(SAMPLES[0].id);
+if (!session.openLink(location.hash)) session.chooseSample(SAMPLES[0].id);
+addEventListener('hashchange', () => session.openLink(location.hash));

@@ -5,29 +5,16 @@ import {
   choose,
   counter,
   DEMO_CONFIG,
+  dropFile,
   FAST,
   openDemo,
   request,
   setSpeed,
   traceText,
-  type OpenedDemo,
   useStage,
 } from './support.ts';
 
 const stage = useStage();
-
-async function dropFile({ page }: OpenedDemo, name: string, text: string): Promise<void> {
-  const data = await page.evaluateHandle(
-    ([fileName, content]) => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([content], fileName));
-      return transfer;
-    },
-    [name, text] as const,
-  );
-  await page.dispatchEvent('body', 'dragover', { dataTransfer: data });
-  await page.dispatchEvent('body', 'drop', { dataTransfer: data });
-}
 
 describe('a run on WebGPU', () => {
   it('starts, steps one by one, pauses, and starts over', async ({ task }) => {

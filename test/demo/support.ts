@@ -132,3 +132,16 @@ export async function choose(demo: OpenedDemo, title: 'Conversations' | 'Hazard'
 export async function counter({ page }: OpenedDemo, name: string): Promise<string> {
   return (await page.locator(`[data-counter="${name}"]`).innerText()).trim();
 }
+
+export async function dropFile({ page }: OpenedDemo, name: string, text: string): Promise<void> {
+  const data = await page.evaluateHandle(
+    ([fileName, content]) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([content], fileName));
+      return transfer;
+    },
+    [name, text] as const,
+  );
+  await page.dispatchEvent('body', 'dragover', { dataTransfer: data });
+  await page.dispatchEvent('body', 'drop', { dataTransfer: data });
+}

@@ -30,7 +30,7 @@ export function simulated(faults?: SimulatedWorkerOptions['faults']): MakeWorker
 export async function makeWorld(
   input: EngineConfigInput,
   makeWorker: MakeWorker = simulated(),
-  options: Pick<EngineOptions, 'nextToken' | 'onCacheEvent'> = {},
+  options: Pick<EngineOptions, 'nextToken' | 'onCacheEvent' | 'onOffloadEvent'> = {},
 ): Promise<World> {
   const config = engineConfigSchema.parse(input);
   const host = new HostMemory({

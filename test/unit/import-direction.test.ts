@@ -43,6 +43,17 @@ const RULES: Record<string, readonly string[]> = {
     'runtime/agent',
     'runtime/detect',
   ],
+  recording: [
+    ...LEAVES,
+    'cache',
+    'engine',
+    'inspect',
+    'offload',
+    'schedule',
+    'statistics',
+    'transfer-log',
+    'written-pages',
+  ],
   // Nothing below may import it: it is not in their lists.
   model: [
     ...LEAVES,

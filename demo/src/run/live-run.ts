@@ -1,34 +1,21 @@
 /** One run from its device to its end. It is closed once and never used again; the next run is a new one. */
 import {
+  ChangeWatch,
   createEngine,
   inspect,
   Replay,
+  RunRecorder,
   TransferLog,
   type Engine,
-  type EngineStatistics,
-  type EngineView,
   type ReplayProgress,
+  type RunLog,
   type StepReport,
   type WitnessReport,
 } from '../../../src/index.ts';
 import type { LoadedTrace } from './load-trace.ts';
+import type { Counted, Look } from './look.ts';
 import { openPlace, type Place } from './open-device.ts';
 import { engineConfig, type RunSettings } from './settings.ts';
-
-/** Everything that is drawn of a run, at one moment. */
-export interface Look {
-  readonly view: EngineView;
-  readonly progress: ReplayProgress;
-  readonly statistics: EngineStatistics;
-  /** As of the last time it was read back. */
-  readonly witness: WitnessReport;
-  /** Pages written while a store still had to read them, and pages that stores then read. */
-  readonly exposedPages: number;
-  readonly lateReads: number;
-  /** Those that the last step wrote. */
-  readonly exposedInLastStep: readonly number[];
-  readonly last: StepReport | null;
-}
 
 export class LiveRun {
   readonly trace: LoadedTrace;
@@ -39,14 +26,21 @@ export class LiveRun {
   private readonly engine: Engine;
   private readonly replay: Replay;
   private readonly transfers: TransferLog;
+  private readonly recorder: RunRecorder<{ readonly progress: ReplayProgress }>;
   private last: StepReport | null = null;
   private witness: WitnessReport = { mismatches: 0, checkedWords: 0, pages: [] };
   private witnessStep = 0;
   private underWay: Promise<unknown> = Promise.resolve();
   private closed = false;
 
-  private constructor(parts: { trace: LoadedTrace; settings: RunSettings; place: Place; engine: Engine }) {
-    const { trace, settings, place, engine } = parts;
+  private constructor(parts: {
+    trace: LoadedTrace;
+    settings: RunSettings;
+    place: Place;
+    engine: Engine;
+    watch: ChangeWatch;
+  }) {
+    const { trace, settings, place, engine, watch } = parts;
     this.trace = trace;
     this.settings = settings;
     this.place = place;
@@ -57,6 +51,12 @@ export class LiveRun {
       requests: trace.requests,
       concurrency: settings.concurrency,
       outputTokens: settings.outputTokens,
+    });
+    this.recorder = new RunRecorder({
+      engine,
+      watch,
+      transfers: this.transfers,
+      counters: () => ({ progress: this.replay.progress }),
     });
   }
 
@@ -71,8 +71,14 @@ export class LiveRun {
     const device = place.kind === 'webgpu' ? place.device : null;
     try {
       const config = engineConfig(settings, trace.blockTokens);
-      const engine = await createEngine(config, device === null ? {} : { device });
-      const run = new LiveRun({ trace, settings, place, engine });
+      const watch = new ChangeWatch();
+      const { onCacheEvent, onOffloadEvent } = watch;
+      const engine = await createEngine(config, {
+        onCacheEvent,
+        onOffloadEvent,
+        ...(device === null ? {} : { device }),
+      });
+      const run = new LiveRun({ trace, settings, place, engine, watch });
       void device?.lost.then(({ message }) => {
         if (!run.closed) onLost(run, message);
       });
@@ -81,6 +87,11 @@ export class LiveRun {
       device?.destroy();
       throw error;
     }
+  }
+
+  /** Every step so far. It grows with the run. */
+  get log(): RunLog<Counted> {
+    return this.recorder.log;
   }
 
   /** Steps since the witness was read. */
@@ -93,7 +104,10 @@ export class LiveRun {
     const report = await this.track(this.replay.next());
     if (report === null) return false;
     this.transfers.record(report);
+    this.recorder.record(report);
     this.last = report;
+    // Here it costs nothing, so that each moment has its own count.
+    if (this.place.kind === 'simulated') await this.readWitness();
     return true;
   }
 
@@ -102,6 +116,7 @@ export class LiveRun {
     const step = this.engine.steps;
     this.witness = await this.track(this.engine.worker.readWitness());
     this.witnessStep = step;
+    this.recorder.recordWitness(this.witness);
   }
 
   look(): Look {
@@ -114,7 +129,7 @@ export class LiveRun {
       exposedPages: transfers.exposedPages,
       lateReads: transfers.lateReads,
       exposedInLastStep: transfers.exposedInLastStep,
-      last,
+      last: last === null ? null : this.log.step(this.log.length - 1),
     };
   }
 

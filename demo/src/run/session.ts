@@ -2,8 +2,12 @@
  * Which run is live, and what it does. At most one is: starts wait for the run before to be closed, and one that has
  * been overtaken by a later start is dropped, however late it comes.
  */
-import { LiveRun, type Look } from './live-run.ts';
+import type { RunLog } from '../../../src/index.ts';
+import { linkTo, readLink, type LinkedMoment } from '../time/link.ts';
+import { isRunFile, readRun, writeRun, type SavedRun } from '../time/run-file.ts';
+import { LiveRun } from './live-run.ts';
 import { loadFiles, loadSample, SAMPLES, type LoadedTrace, type Sample } from './load-trace.ts';
+import { lookAt, type Counted, type Look } from './look.ts';
 import { messageOf, type Place } from './open-device.ts';
 import type { RunSettings } from './settings.ts';
 
@@ -24,7 +28,17 @@ export interface SessionState {
   readonly applied: RunSettings;
   readonly draft: RunSettings;
   readonly place: Place | null;
+  /** The present: after the last step. */
   readonly look: Look | null;
+  /** What has been recorded of the run. It grows with it. */
+  readonly log: RunLog<Counted> | null;
+  /** The moment that is shown instead of the present; null: the present. */
+  readonly moment: number | null;
+  /** Whether the recording is played, from `moment` on. */
+  readonly isPlaying: boolean;
+  readonly bookmarks: readonly number[];
+  /** The file that the run was opened from, and where its pages were; null: it is live. */
+  readonly saved: { readonly name: string; readonly place: string } | null;
   /** Steps a second; Infinity: as many as there is time for. */
   readonly speed: number;
   /** Starts so far. */
@@ -51,6 +65,11 @@ export class Session {
     draft: SAMPLES[0].settings,
     place: null,
     look: null,
+    log: null,
+    moment: null,
+    isPlaying: false,
+    bookmarks: [],
+    saved: null,
     speed: 15,
     runs: 0,
   };
@@ -67,6 +86,8 @@ export class Session {
   private publishCost = 0;
   /** Steps asked for one by one. */
   private wanted = 0;
+  /** The moment that a link asked for: until then it runs as fast as it goes. */
+  private goal: number | null = null;
   /** Whether the run that is being started is to run at once. */
   private runsNext = false;
 
@@ -89,7 +110,89 @@ export class Session {
 
   openFiles(files: readonly File[]): void {
     if (files.length === 0) return;
-    void this.open({ sample: null }, () => loadFiles(files));
+    void this.openEither(files);
+  }
+
+  /** A run that was saved. It is shown and played; Reset starts a new run of the same trace and settings. */
+  async openRun(file: File): Promise<void> {
+    this.request += 1;
+    const request = this.request;
+    this.pause();
+    this.set({ isPlaying: false });
+    try {
+      const saved = readRun(file.name, await file.text());
+      if (request !== this.request) return;
+      this.turn = this.turn.then(() => this.showSaved(request, file.name, saved));
+      await this.turn;
+    } catch (error) {
+      if (request !== this.request) return;
+      this.set({ problem: { title: 'This run cannot be opened', message: messageOf(error) } });
+    }
+  }
+
+  /** A link of this page: the same trace and settings run up to the same moment. Ignores addresses that name no run. */
+  openLink(hash: string): boolean {
+    try {
+      const linked = readLink(hash);
+      if (linked === null) return false;
+      const sample = SAMPLES.find(({ id }) => id === linked.sample)!;
+      const read = async () => ({ trace: await loadSample(sample), settings: linked.settings });
+      void this.open({ sample: linked.sample, linked }, read);
+    } catch (error) {
+      this.set({ problem: { title: 'This link cannot be opened', message: messageOf(error) } });
+      return false;
+    }
+    return true;
+  }
+
+  /** The link to what is shown, from `#` on; null where the trace is a file of one's own. */
+  link(): string | null {
+    const { sample, applied, bookmarks, log } = this.current;
+    if (sample === null || log === null) return null;
+    return linkTo({ sample, settings: applied, moment: this.shownMoment, bookmarks });
+  }
+
+  /** The recorded run as the text of a file, and a name for it. Null before there is one. */
+  save(): { readonly name: string; readonly text: string } | null {
+    const { trace, applied, place, bookmarks, log, saved } = this.current;
+    if (trace === null || log === null) return null;
+    const where = place?.kind === 'webgpu' ? `WebGPU, ${place.adapter}` : 'Simulated worker';
+    const text = writeRun({
+      trace,
+      settings: applied,
+      place: saved?.place ?? where,
+      moment: this.shownMoment,
+      bookmarks,
+      log,
+    });
+    return { name: `${trace.name.replace(/\.[a-z.]*$/, '')}-${log.length}-steps.run.json`, text };
+  }
+
+  /** The moment that is shown: the chosen one, or the last. */
+  get shownMoment(): number {
+    return this.current.moment ?? this.current.log?.length ?? 0;
+  }
+
+  /** Shows a moment of the recording; the last one is the present. A run that runs is paused. */
+  scrubTo(moment: number): void {
+    this.pause();
+    if (this.current.isPlaying) this.set({ isPlaying: false });
+    this.showMoment(moment);
+  }
+
+  /** Back to the present. */
+  goLive(): void {
+    this.set({ moment: null, isPlaying: false });
+  }
+
+  toggleBookmark(): void {
+    const { bookmarks } = this.current;
+    const moment = this.shownMoment;
+    this.set({
+      bookmarks: bookmarks.includes(moment)
+        ? bookmarks.filter((marked) => marked !== moment)
+        : [...bookmarks, moment].sort((a, b) => a - b),
+    });
   }
 
   change(settings: Partial<RunSettings>): void {
@@ -110,12 +213,20 @@ export class Session {
 
   /** Runs on; from the beginning where the run is over or there is none. */
   start(): void {
-    const { status } = this.current;
-    if (status === 'ready' || status === 'paused') this.go();
+    const { status, moment } = this.current;
+    if (moment !== null) {
+      this.credit = 1;
+      this.frameAt = performance.now();
+      this.set({ isPlaying: true });
+      cancelAnimationFrame(this.frame);
+      this.frame = requestAnimationFrame(this.onFrame);
+    } else if (status === 'ready' || status === 'paused') this.go();
     else if (status !== 'running') this.reset({ andRun: true });
   }
 
   pause(): void {
+    this.goal = null;
+    if (this.current.isPlaying) this.set({ isPlaying: false });
     if (this.current.status !== 'running' || !this.run) return;
     this.set({ status: 'paused' });
     if (!this.run.busy) void this.pump(this.run);
@@ -123,7 +234,11 @@ export class Session {
 
   step(): void {
     this.pause();
-    const { status } = this.current;
+    const { status, moment } = this.current;
+    if (moment !== null) {
+      this.showMoment(moment + 1);
+      return;
+    }
     if (!this.run || (status !== 'ready' && status !== 'paused')) return;
     this.wanted += 1;
     this.set({ status: 'paused', problem: null });
@@ -140,8 +255,44 @@ export class Session {
     void this.restart({ trace, settings: draft, andRun: options.andRun ?? false });
   }
 
+  private showMoment(moment: number): void {
+    const end = this.current.log?.length ?? 0;
+    this.set({ moment: moment >= end ? null : Math.max(0, moment) });
+  }
+
+  private async openEither(files: readonly File[]): Promise<void> {
+    const isRun = files.length === 1 && isRunFile(await files[0].slice(0, 64).text());
+    if (isRun) await this.openRun(files[0]);
+    else await this.open({ sample: null }, () => loadFiles(files));
+  }
+
+  private async showSaved(request: number, name: string, saved: SavedRun): Promise<void> {
+    if (request !== this.request) return;
+    const old = this.run;
+    this.run = null;
+    await old?.close();
+    if (request !== this.request) return;
+    const { trace, settings, log, moment, bookmarks, place } = saved;
+    this.set({
+      status: 'finished',
+      problem: null,
+      sample: null,
+      trace,
+      applied: settings,
+      draft: settings,
+      place: null,
+      look: lookAt(log, log.length),
+      log,
+      moment: moment >= log.length ? null : moment,
+      isPlaying: false,
+      bookmarks,
+      saved: { name, place },
+      runs: this.current.runs + 1,
+    });
+  }
+
   private async open(
-    origin: { sample: Sample['id'] | null },
+    origin: { sample: Sample['id'] | null; linked?: LinkedMoment },
     read: () => Promise<{ trace: LoadedTrace; settings: RunSettings }>,
   ): Promise<void> {
     this.request += 1;
@@ -149,14 +300,16 @@ export class Session {
     const { status } = this.current;
     const before = status === 'ready' || status === 'finished' ? status : 'paused';
     cancelAnimationFrame(this.frame);
-    this.set({ status: 'reading', problem: null });
+    this.set({ status: 'reading', problem: null, isPlaying: false });
     try {
       const { trace, settings: suited } = await read();
       if (request !== this.request) return;
       // Where the pages live is the reader's choice for good. The fence is on again: a new trace begins as it should be.
-      const settings = { ...suited, worker: this.current.draft.worker };
+      const { linked } = origin;
+      const settings = linked ? suited : { ...suited, worker: this.current.draft.worker };
       this.set({ trace, sample: origin.sample, draft: settings });
       await this.restart({ trace, settings, andRun: false });
+      if (linked && request + 1 === this.request && this.run !== null) this.runTo(linked);
     } catch (error) {
       await this.turn;
       if (request !== this.request) return;
@@ -173,6 +326,7 @@ export class Session {
     const request = this.request;
     cancelAnimationFrame(this.frame);
     this.wanted = 0;
+    this.goal = null;
     this.runsNext = options.andRun;
     this.set({ status: 'starting', problem: null });
     this.turn = this.turn.then(() => this.replaceRun(request, options));
@@ -203,6 +357,11 @@ export class Session {
         applied: settings,
         place: run.place,
         look: run.look(),
+        log: run.log,
+        moment: null,
+        isPlaying: false,
+        bookmarks: [],
+        saved: null,
         runs: this.current.runs + 1,
       });
       if (andRun) this.go();
@@ -211,31 +370,66 @@ export class Session {
       this.set({
         status: 'failed',
         look: null,
+        log: null,
+        moment: null,
         problem: { title: 'The run cannot start', message: messageOf(error) },
       });
     }
+  }
+
+  /** Runs to a moment as fast as it goes, and pauses there. */
+  private runTo({ moment, bookmarks }: LinkedMoment): void {
+    this.set({ bookmarks });
+    if (moment === 0) return;
+    this.go();
+    this.goal = moment;
   }
 
   private go(): void {
     this.credit = 1;
     this.wanted = 0;
     this.frameAt = performance.now();
-    this.set({ status: 'running', problem: null });
+    this.set({ status: 'running', problem: null, moment: null });
     this.frame = requestAnimationFrame(this.onFrame);
   }
 
   /** The browser calls it for visible tabs only: a hidden one stands still and goes on where it was. */
   private readonly onFrame = (now: number): void => {
     const { run } = this;
-    const { status, speed } = this.current;
+    const { status, speed, isPlaying } = this.current;
+    if (isPlaying) {
+      this.playOn(now);
+      return;
+    }
     if (!run || status !== 'running') return;
     const seconds = Math.max(0, now - this.frameAt) / 1000;
     this.frameAt = now;
     this.credit =
-      speed === Infinity ? Infinity : Math.min(this.credit + seconds * speed, 1 + speed * CREDIT_SECONDS);
+      speed === Infinity || this.goal !== null
+        ? Infinity
+        : Math.min(this.credit + seconds * speed, 1 + speed * CREDIT_SECONDS);
     if (!run.busy && this.credit >= 1) void this.pump(run);
     this.frame = requestAnimationFrame(this.onFrame);
   };
+
+  /** The recording goes on; at its end a run that was paused does, and one that is over stays so. */
+  private playOn(now: number): void {
+    const { speed, moment, log, status } = this.current;
+    const seconds = Math.max(0, now - this.frameAt) / 1000;
+    this.frameAt = now;
+    // A picture shows one moment: faster than pictures come, moments are left out.
+    this.credit =
+      speed === Infinity ? 1 : Math.min(this.credit + seconds * speed, 1 + speed * CREDIT_SECONDS);
+    const steps = Math.floor(this.credit);
+    this.credit -= steps;
+    if (steps > 0 && moment !== null) this.showMoment(moment + steps);
+    if (this.current.moment !== null && log !== null) {
+      this.frame = requestAnimationFrame(this.onFrame);
+      return;
+    }
+    this.set({ isPlaying: false });
+    if (this.run !== null && status === 'paused') this.go();
+  }
 
   /** The steps that were asked for, or what the speed and the frame allow. Then the witness, if it is due. */
   private async pump(run: LiveRun): Promise<void> {
@@ -261,7 +455,8 @@ export class Session {
     const { status } = this.current;
     if (isOver && (status === 'running' || status === 'paused')) {
       this.wanted = 0;
-      this.set({ status: 'finished', look: run.look() });
+      this.set({ status: 'finished', look: run.look(), problem: this.missedGoal(run) });
+      this.goal = null;
       return;
     }
     this.publish(run);
@@ -269,11 +464,22 @@ export class Session {
     if (this.wanted > 0) void this.pump(run);
   }
 
+  private missedGoal(run: LiveRun): Problem | null {
+    if (this.goal === null) return null;
+    const message = `It is over after ${run.log.length} steps; the link names moment ${this.goal}.`;
+    return { title: 'This run is shorter than its link says', message };
+  }
+
   private takeStep(end: number): boolean {
     const { status } = this.current;
     if (status === 'paused' && this.wanted > 0) {
       this.wanted -= 1;
       return true;
+    }
+    if (status === 'running' && this.goal !== null && (this.run?.log.length ?? 0) >= this.goal) {
+      this.goal = null;
+      this.set({ status: 'paused' });
+      return false;
     }
     if (status !== 'running' || this.credit < 1 || performance.now() > end) return false;
     this.credit -= 1;

@@ -7,12 +7,15 @@ import { useDroppedFiles } from './drop-target.ts';
 import { Facts } from './facts.tsx';
 import { count } from './format.ts';
 import { HostMap } from './host-map.tsx';
+import { useMarkedPages } from './marked-pages.ts';
 import { PageMap } from './page-map.tsx';
 import { PlaceLine } from './place-line.tsx';
 import { Requests } from './requests.tsx';
 import { useSelection } from './selection.ts';
+import { shownLook } from '../run/shown-look.ts';
 import { SettingsForm } from './settings-form.tsx';
 import { Staging } from './staging.tsx';
+import { TimePanel } from './time-panel.tsx';
 import { useTheme } from './theme.ts';
 import { Traces } from './traces.tsx';
 import { Truth } from './truth.tsx';
@@ -25,11 +28,14 @@ export function App({ session }: { session: Session }) {
   const isDropping = useDroppedFiles(
     useCallback((files: readonly File[]) => session.openFiles(files), [session]),
   );
-  const { look, trace, place, applied, problem } = state;
+  const { trace, place, applied, problem, saved, log } = state;
+  const look = shownLook(state);
+  const marked = useMarkedPages(log, state.moment ?? log?.length ?? 0, selecting);
   return (
     <main
       data-status={state.status}
       data-step={look?.view.steps ?? 0}
+      data-moment={state.moment ?? 'live'}
       data-mismatches={look?.witness.mismatches ?? 0}
       data-worker={place?.kind ?? ''}
       data-adapter={place?.kind === 'webgpu' ? place.adapter : ''}
@@ -47,7 +53,7 @@ export function App({ session }: { session: Session }) {
             written again while a copy still has to read it; switch it off to see what happens otherwise.
           </p>
         </div>
-        <PlaceLine place={place} />
+        <PlaceLine place={place} saved={saved} />
       </header>
       <Traces session={session} state={state} />
       <Controls session={session} state={state} />
@@ -60,12 +66,15 @@ export function App({ session }: { session: Session }) {
       <div class="columns">
         <div class="column wide">
           <Truth look={look} trace={trace} fence={applied.fence} />
-          {look && <PageMap view={look.view} theme={theme} selecting={selecting} />}
+          {look && (
+            <PageMap view={look.view} last={look.last} marked={marked} theme={theme} selecting={selecting} />
+          )}
+          {look && log && <TimePanel session={session} state={state} log={log} selecting={selecting} />}
           {look && <HostMap view={look.view} theme={theme} selecting={selecting} />}
           {look && <Counters look={look} trace={trace} />}
         </div>
         <div class="column narrow">
-          <Facts look={look} trace={trace} selection={selecting.selection} />
+          <Facts log={log} look={look} trace={trace} selection={selecting.selection} />
           {look && <Requests requests={look.view.requests} trace={trace} />}
           {look && <Staging view={look.view} />}
           <SettingsForm session={session} state={state} />
@@ -79,7 +88,7 @@ export function App({ session }: { session: Session }) {
       <p class="visually-hidden" role="status">
         {announcement(state)}
       </p>
-      {isDropping && <div class="drop-veil">Drop the trace to replay it</div>}
+      {isDropping && <div class="drop-veil">Drop a trace to replay it, or a saved run to open it</div>}
     </main>
   );
 }

@@ -9,6 +9,8 @@ export interface GridContent {
   /** Changes when every cell has to be drawn again, whatever its signature: colours, for instance. */
   readonly epoch: unknown;
   readonly selected: number | null;
+  /** Ringed: what belongs to something that is pointed at elsewhere. */
+  readonly marked: ReadonlySet<number>;
   readonly ink: string;
   readonly surface: string;
 }
@@ -24,6 +26,7 @@ export class CellGrid {
   private content: GridContent | null = null;
   private signatures = new Float64Array(0);
   private drawnSelected: number | null = null;
+  private drawnMarked: ReadonlySet<number> = new Set();
   private drawnEpoch: unknown = null;
 
   /** `heightMax` in CSS pixels; more cells than fit at the smallest size make the canvas taller. */
@@ -64,6 +67,10 @@ export class CellGrid {
       if (index !== null && index < content.count) this.signatures[index] = Number.NaN;
     }
     this.drawnSelected = content.selected;
+    if (this.drawnMarked !== content.marked) {
+      for (const index of [...this.drawnMarked, ...content.marked]) this.signatures[index] = Number.NaN;
+      this.drawnMarked = content.marked;
+    }
     for (let index = 0; index < content.count; index += 1) {
       const signature = content.signature(index);
       if (this.signatures[index] === signature) continue;
@@ -71,7 +78,7 @@ export class CellGrid {
       const box = this.boxOf(index);
       context.clearRect(box.x, box.y, box.size, box.size);
       content.paint(context, box, index);
-      if (index === content.selected) this.mark(context, box, content);
+      if (index === content.selected || content.marked.has(index)) this.mark(context, box, content);
     }
   }
 
@@ -81,6 +88,12 @@ export class CellGrid {
     const index = Math.floor(y / this.size) * this.columns + column;
     const isInside = column >= 0 && column < this.columns && index >= 0 && index < (this.content?.count ?? 0);
     return isInside ? index : null;
+  }
+
+  /** The middle of a cell in CSS pixels of the canvas. */
+  centreOf(index: number): { x: number; y: number } {
+    const { x, y, size } = this.boxOf(index);
+    return { x: x + size / 2, y: y + size / 2 };
   }
 
   private boxOf(index: number): Box {

@@ -17,8 +17,14 @@ export interface CellMapProps {
   /** Redraws everything when it changes, as the theme does. */
   readonly variant?: string;
   readonly selected: number | null;
+  /** Ringed as well. */
+  readonly marked?: ReadonlySet<number>;
+  /** Tells where cells are drawn. */
+  readonly gridRef?: { current: CellGrid | null };
   readonly onPick: (index: number | null, how: PickedBy) => void;
 }
+
+const NOTHING: ReadonlySet<number> = new Set();
 
 export function CellMap(props: CellMapProps) {
   const { count, theme, variant = '', selected } = props;
@@ -29,6 +35,7 @@ export function CellMap(props: CellMapProps) {
 
   useLayoutEffect(() => {
     grid.current ??= new CellGrid(canvas.current!, { heightMax: props.heightMax });
+    if (props.gridRef) props.gridRef.current = grid.current;
     const { signature, paint } = props;
     grid.current.draw({
       count,
@@ -36,6 +43,7 @@ export function CellMap(props: CellMapProps) {
       paint,
       epoch: epoch.current,
       selected,
+      marked: props.marked ?? NOTHING,
       ink: theme.ink,
       surface: theme.surface,
     });

@@ -1,5 +1,6 @@
 /** Run, pause, step, speed, reset, and the fence. */
 import type { Session, SessionState, Status } from '../run/session.ts';
+import { shownLook } from '../run/shown-look.ts';
 import { count } from './format.ts';
 
 const SPEEDS: readonly { value: number; label: string }[] = [
@@ -22,9 +23,11 @@ const STATUS: Readonly<Record<Status, string>> = {
 };
 
 export function Controls({ session, state }: { session: Session; state: SessionState }) {
-  const { status, trace, look, draft, speed } = state;
+  const { status, trace, draft, speed, moment, isPlaying } = state;
+  const look = shownLook(state);
+  const isPast = moment !== null;
   const isBusy = status === 'reading' || status === 'starting';
-  const isRunning = status === 'running';
+  const isRunning = status === 'running' || isPlaying;
   const isOver = status === 'finished' || status === 'failed' || status === 'lost';
   return (
     <section class="controls" aria-label="Controls">
@@ -36,9 +39,13 @@ export function Controls({ session, state }: { session: Session; state: SessionS
           onClick={() => (isRunning ? session.pause() : session.start())}
         >
           <Icon name={isRunning ? 'pause' : 'run'} />
-          {isRunning ? 'Pause' : isOver ? 'Run again' : 'Run'}
+          {isRunning ? 'Pause' : isOver && !isPast ? 'Run again' : 'Run'}
         </button>
-        <button type="button" disabled={isBusy || isOver || trace === null} onClick={() => session.step()}>
+        <button
+          type="button"
+          disabled={isBusy || (isOver && !isPast) || trace === null}
+          onClick={() => session.step()}
+        >
           <Icon name="step" />
           Step
         </button>
@@ -76,7 +83,7 @@ export function Controls({ session, state }: { session: Session; state: SessionS
         </span>
       </label>
       <p class="status">
-        <b>{STATUS[status]}</b>
+        <b>{isPlaying ? 'Playing the recording' : isPast ? 'Looking back' : STATUS[status]}</b>
         {look && (
           <span>
             step {count(look.view.steps)}, request {count(look.progress.requestsDone)} of{' '}

@@ -1,6 +1,6 @@
 /** What the run amounted to so far. */
 import type { ComponentChildren } from 'preact';
-import type { Look } from '../run/live-run.ts';
+import type { Look } from '../run/look.ts';
 import type { LoadedTrace } from '../run/load-trace.ts';
 import { bytes, count, percent } from './format.ts';
 

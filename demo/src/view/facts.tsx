@@ -1,8 +1,9 @@
 /** Everything about the cell that is looked at. */
 import type { ComponentChildren } from 'preact';
-import type { EngineView, PageView, SlotView } from '../../../src/index.ts';
-import type { Look } from '../run/live-run.ts';
+import type { EngineView, JobSpan, PageView, RunLog, SlotView } from '../../../src/index.ts';
+import type { Counted, Look } from '../run/look.ts';
 import type { LoadedTrace } from '../run/load-trace.ts';
+import { tellSpan } from '../time/tell-span.ts';
 import { pageLook } from './cells.ts';
 import { counted, requestName, shortKey } from './format.ts';
 import type { Selection } from './selection.ts';
@@ -32,9 +33,19 @@ const SLOT_BYTES = {
 
 type Row = readonly [term: string, value: ComponentChildren];
 
-export function Facts(props: { look: Look | null; trace: LoadedTrace | null; selection: Selection | null }) {
-  const { look, trace, selection } = props;
-  const told = look && selection ? tell(look, trace, selection) : null;
+export function Facts(props: {
+  log: RunLog<Counted> | null;
+  look: Look | null;
+  trace: LoadedTrace | null;
+  selection: Selection | null;
+}) {
+  const { log, look, trace, selection } = props;
+  const told =
+    selection?.kind === 'job'
+      ? tellJob(log?.jobs.of(selection.index as never) ?? null, trace)
+      : look && selection
+        ? tell(look, trace, selection)
+        : null;
   return (
     <section class="panel facts" aria-labelledby="facts-title">
       <h2 id="facts-title">{told?.title ?? 'Page facts'}</h2>
@@ -74,6 +85,25 @@ function tell(look: Look, trace: LoadedTrace | null, { kind, index }: Selection)
   }
   const slot = look.view.slots[index];
   return slot ? tellSlot(slot, look.view) : null;
+}
+
+function tellJob(span: JobSpan | null, trace: LoadedTrace | null): Told | null {
+  if (span === null) return null;
+  const { job, kind, request, pages, slots, decided, released, flushed, complete, ok } = span;
+  const rows: Row[] = [
+    ['Kind', kind === 'store' ? 'store, to the host' : 'load, from the host'],
+    ['Request', request === null ? 'not known' : requestName(trace, request)],
+    ['Pages', pages.join(', ')],
+    ['Slots', slots.join(', ')],
+    ['Decided', `step ${decided}`],
+  ];
+  if (kind === 'store') {
+    const how = flushed ? ', by the fence' : '';
+    rows.push(['Released', released === null ? 'not in this recording' : `step ${released}${how}`]);
+  }
+  const end = complete === null ? 'not in this recording' : `step ${complete}`;
+  rows.push([ok ? 'Complete' : 'Failed', end]);
+  return { title: `Job ${job}`, rows, summary: tellSpan(span, trace) };
 }
 
 function tellPage(page: PageView, look: Look, trace: LoadedTrace | null): Told {

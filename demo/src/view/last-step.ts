@@ -1,6 +1,6 @@
 /** One step in words. */
-import type { StepReport } from '../../../src/index.ts';
-import type { Look } from '../run/live-run.ts';
+import type { RecordedStep } from '../../../src/index.ts';
+import type { Look } from '../run/look.ts';
 import type { LoadedTrace } from '../run/load-trace.ts';
 import { counted, requestName } from './format.ts';
 
@@ -13,7 +13,7 @@ export function lastStep(look: Look | null, trace: LoadedTrace | null): string {
   return `${plan.step}: ${parts.join(' ')}`;
 }
 
-function computed({ plan, finished }: StepReport, trace: LoadedTrace | null): string {
+function computed({ plan, finished }: RecordedStep, trace: LoadedTrace | null): string {
   const names = (ids: readonly string[]) => {
     const shown = ids.slice(0, NAMES_MAX).map((id) => requestName(trace, id));
     return ids.length > NAMES_MAX
@@ -26,7 +26,7 @@ function computed({ plan, finished }: StepReport, trace: LoadedTrace | null): st
   return finished.length === 0 ? ran : `${ran} ${names(finished.map(({ id }) => id))} finished.`;
 }
 
-function moved({ plan, outcome }: StepReport): string[] {
+function moved({ plan, outcome }: RecordedStep): string[] {
   const pages = (jobs: readonly { readonly pages: readonly unknown[] }[]) =>
     jobs.reduce((sum, job) => sum + job.pages.length, 0);
   const parts: string[] = [];
@@ -41,7 +41,7 @@ function moved({ plan, outcome }: StepReport): string[] {
   return parts;
 }
 
-function fenced({ outcome }: StepReport, { exposedInLastStep: exposed }: Look): string[] {
+function fenced({ outcome }: RecordedStep, { exposedInLastStep: exposed }: Look): string[] {
   const parts: string[] = [];
   if (outcome.flushed.length > 0) {
     parts.push(

@@ -1,8 +1,10 @@
 /** The pool: every page by state or by request. */
-import { useState } from 'preact/hooks';
-import type { EngineView, PageView } from '../../../src/index.ts';
+import { useRef, useState } from 'preact/hooks';
+import type { EngineView, PageView, RecordedStep } from '../../../src/index.ts';
+import type { CellGrid } from './cell-grid.ts';
 import { CellMap } from './cell-map.tsx';
 import { EXAMPLE_PAGE, pageLook, pageSignature, paintPage, type ColourBy, type PageLook } from './cells.ts';
+import { FenceStage } from './fence-strip.tsx';
 import { Legend, type LegendItem } from './legend.tsx';
 import type { Selecting } from './selection.ts';
 import type { Theme } from './theme.ts';
@@ -59,14 +61,21 @@ const MARKS: readonly { name: string; label: string; about: string; marks: Parti
 
 export function PageMap({
   view,
+  last,
+  marked,
   theme,
   selecting,
 }: {
   view: EngineView;
+  /** The step that led to it. */
+  last: RecordedStep | null;
+  /** Pages that belong to what is pointed at elsewhere. */
+  marked: ReadonlySet<number>;
   theme: Theme;
   selecting: Selecting;
 }) {
   const [colourBy, setColourBy] = useState<ColourBy>('state');
+  const grid = useRef<CellGrid | null>(null);
   const { pages } = view;
   const { selection, pick } = selecting;
   return (
@@ -88,17 +97,21 @@ export function PageMap({
           ))}
         </fieldset>
       </header>
-      <CellMap
-        label={`${pages.length} pages of the pool`}
-        count={pages.length}
-        heightMax={330}
-        theme={theme}
-        variant={colourBy}
-        signature={(index) => pageSignature(pages[index], colourBy)}
-        paint={(context, box, index) => paintPage(context, box, { page: pages[index], theme, colourBy })}
-        selected={selection?.kind === 'page' ? selection.index : null}
-        onPick={(index, how) => pick('page', index, how)}
-      />
+      <FenceStage view={view} last={last} theme={theme} selecting={selecting} grid={grid}>
+        <CellMap
+          label={`${pages.length} pages of the pool`}
+          count={pages.length}
+          heightMax={330}
+          theme={theme}
+          variant={colourBy}
+          signature={(index) => pageSignature(pages[index], colourBy)}
+          paint={(context, box, index) => paintPage(context, box, { page: pages[index], theme, colourBy })}
+          marked={marked}
+          gridRef={grid}
+          selected={selection?.kind === 'page' ? selection.index : null}
+          onPick={(index, how) => pick('page', index, how)}
+        />
+      </FenceStage>
       <Legend
         label="Pages by state"
         items={legendItems(pages, theme, colourBy)}

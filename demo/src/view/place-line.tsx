@@ -1,7 +1,16 @@
 /** Where the pages live, and why. */
+import type { SessionState } from '../run/session.ts';
 import type { Place } from '../run/open-device.ts';
 
-export function PlaceLine({ place }: { place: Place | null }) {
+export function PlaceLine({ place, saved }: { place: Place | null; saved: SessionState['saved'] }) {
+  if (saved !== null) {
+    return (
+      <p class="place simulated">
+        <b>Recording</b> {saved.name}, recorded on: {saved.place}. Reset starts a new run of the same trace
+        with the same settings.
+      </p>
+    );
+  }
   if (place === null) return <p class="place">Looking for a GPU…</p>;
   if (place.kind === 'webgpu') {
     return (

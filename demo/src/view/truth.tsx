@@ -1,5 +1,5 @@
 /** Mismatches: what the witness found, what it means, and what the last step did. */
-import type { Look } from '../run/live-run.ts';
+import type { Look } from '../run/look.ts';
 import type { LoadedTrace } from '../run/load-trace.ts';
 import type { RunSettings } from '../run/settings.ts';
 import { count, counted } from './format.ts';
