@@ -55,10 +55,10 @@ function Places({ figure: { places, note } }: { figure: PlacesFigure }) {
   return (
     <>
       <div class="places" aria-hidden="true">
-        {places.map(({ owner, isUsed }, i) => (
+        {places.map(({ owner, isUsed, isFirst = false }, i) => (
           <i
             key={i}
-            class={`${isUsed ? 'used' : 'unused'} ${owner === null ? 'nobody' : `owner-${ownerColour(String(owner))}`}`}
+            class={`${isUsed ? 'used' : 'unused'} ${isFirst ? 'first' : ''} ${owner === null ? 'nobody' : `owner-${ownerColour(String(owner))}`}`}
           />
         ))}
       </div>

@@ -61,7 +61,8 @@ export interface PlacesFigure {
     /** Request that it belongs to, `null` for nobody. */
     readonly owner: number | null;
     readonly isUsed: boolean;
-    readonly isRefused?: boolean;
+    /** Whether a page begins here. */
+    readonly isFirst?: boolean;
   }[];
 }
 
