@@ -29,7 +29,7 @@ function One({ figure }: { figure: Figure }) {
   }
 }
 
-function Bytes({ figure: { rows } }: { figure: BytesFigure }) {
+function Bytes({ figure: { rows, isChange = false } }: { figure: BytesFigure }) {
   return (
     <dl class="bytes-rows">
       {rows.map(({ label, words }, i) => (
@@ -37,7 +37,7 @@ function Bytes({ figure: { rows } }: { figure: BytesFigure }) {
           <dt>{label}</dt>
           <dd>
             {/* Rows come in pairs: what must be, and what is. */}
-            <WordsStrip words={words} expected={i % 2 === 1 ? rows[i - 1].words : undefined} />
+            <WordsStrip words={words} expected={!isChange && i % 2 === 1 ? rows[i - 1].words : undefined} />
             <code>{words.slice(0, 4).map(hex).join(' ')} …</code>
             <span class="visually-hidden">{wordsText(words)}</span>
           </dd>

@@ -50,6 +50,8 @@ export interface BytesFigure {
   readonly kind: 'bytes';
   readonly title: string;
   readonly rows: readonly { readonly label: string; readonly words: readonly number[] }[];
+  /** Rows show what became of something: a difference is no fault. */
+  readonly isChange?: boolean;
 }
 
 /** Places of one memory in order, each with whose it is. */

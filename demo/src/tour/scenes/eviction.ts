@@ -81,8 +81,8 @@ async function* play({ order, others }: Chosen): AsyncGenerator<Moment, void, un
   const { start, end } = stage.last!.plan.forward[0];
   yield stage.moment(
     start === 0
-      ? `Ann comes back. ${kept === 0 ? 'None of her pages is left' : `${kept} of her pages were still there, but the first one was not, so none of them could be used`}: all ${end} tokens are computed again.`
-      : `Ann comes back. ${kept} of her pages were still there, from the beginning on: ${start} tokens are found, and ${end - start} computed.`,
+      ? `Ann comes back. ${kept === 0 ? 'None of her pages is left' : `${kept} of her ${own.length} pages are still there, but the first one is not, so they are of no use`}: all ${end} tokens are computed again.`
+      : `Ann comes back. Left of her pages, from the beginning on: ${kept} of ${own.length}. So ${start} tokens are found, and ${end - start} computed.`,
     { figures: [work(start, end)] },
   );
   await stage.close();
