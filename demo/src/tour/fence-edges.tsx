@@ -1,53 +1,68 @@
 /** Lines from pages to the stores that still have to read them, over the panels of both. */
-import { useLayoutEffect, useRef, useState, type MutableRef } from 'preact/hooks';
+import { useLayoutEffect, useState, type MutableRef } from 'preact/hooks';
 import type { CachePicture } from './moment.ts';
 
 interface Edge {
   readonly key: string;
   readonly path: string;
+  readonly isMarked: boolean;
 }
 
 export function FenceEdges({
   within,
   cache,
+  marked,
 }: {
   within: MutableRef<HTMLElement | null>;
   cache: CachePicture;
+  /** Pages whose lines stand out. */
+  marked: readonly number[];
 }) {
-  const svg = useRef<SVGSVGElement>(null);
   const [edges, setEdges] = useState<readonly Edge[]>([]);
   useLayoutEffect(() => {
     const box = within.current!;
-    const measure = () => setEdges(edgesOf(box, cache));
+    const measure = () => setEdges(edgesOf(box, cache, marked));
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(box);
     return () => observer.disconnect();
   }, [cache]);
   return (
-    <svg ref={svg} class="fence-edges" aria-hidden="true">
-      {edges.map(({ key, path }) => (
-        <path key={key} d={path} />
+    <svg class="fence-edges" aria-hidden="true">
+      {edges.map(({ key, path, isMarked }) => (
+        <path key={key} d={path} class={isMarked ? 'marked' : ''} data-edge={key} />
       ))}
     </svg>
   );
 }
 
-function edgesOf(box: HTMLElement, cache: CachePicture): Edge[] {
+function edgesOf(box: HTMLElement, cache: CachePicture, marked: readonly number[]): Edge[] {
   const origin = box.getBoundingClientRect();
   const areaOf = (selector: string) => box.querySelector(selector)?.getBoundingClientRect();
   return cache.view.pages.flatMap(({ id, unreadBy }) =>
     unreadBy.flatMap((job) => {
-      const page = areaOf(`[data-page="${id}"]`);
+      const page = areaOf(`[data-page="${id}"] .tile`);
       const target = areaOf(`[data-job="${job}"]`);
       if (!page || !target) return [];
-      const isBeside = target.left >= page.right;
-      const from = { x: page.left + page.width / 2 - origin.left, y: page.bottom - 4 - origin.top };
-      if (isBeside) Object.assign(from, { x: page.right - 4 - origin.left, y: page.top + 10 - origin.top });
+      // From the corner that says so, to the job's left edge: across where it is beside, down where it is below.
+      const from = { x: page.right - origin.left - 2, y: page.top - origin.top + 2 };
       const to = { x: target.left - origin.left, y: target.top + target.height / 2 - origin.top };
-      const bend = Math.max(24, Math.abs(to.x - from.x) / 3);
-      const path = `M${from.x} ${from.y}C${from.x + (isBeside ? bend : 0)} ${from.y + (isBeside ? 0 : bend)} ${to.x - bend} ${to.y} ${to.x} ${to.y}`;
-      return [{ key: `${id}-${job}`, path }];
+      const path = target.left >= page.right ? across(from, to) : down(from, to);
+      return [{ key: `${id}-${job}`, path, isMarked: marked.includes(id) }];
     }),
   );
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+function across(from: Point, to: Point): string {
+  const bend = Math.max(24, (to.x - from.x) / 2);
+  return `M${from.x} ${from.y}C${from.x + bend} ${from.y} ${to.x - bend} ${to.y} ${to.x} ${to.y}`;
+}
+
+function down(from: Point, to: Point): string {
+  return `M${from.x} ${from.y}C${from.x + 14} ${from.y + 40} ${to.x - 14} ${to.y - 60} ${to.x} ${to.y}`;
 }

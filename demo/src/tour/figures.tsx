@@ -7,7 +7,7 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
     <>
       {figures.map((figure) => (
-        <section key={figure.title} class={`panel figure-panel ${figure.kind}`} aria-label={figure.title}>
+        <section key={figure.title} class={`panel figure figure-${figure.kind}`} aria-label={figure.title}>
           <h3>{figure.title}</h3>
           <One figure={figure} />
         </section>
@@ -74,7 +74,7 @@ function Bars({ figure: { rows, max } }: { figure: BarsFigure }) {
         <div key={label}>
           <dt>{label}</dt>
           <dd>
-            <meter min={0} max={max} value={value} aria-label={label} /> <span>{text}</span>
+            <progress max={Math.max(1, max)} value={value} aria-label={label} /> <span>{text}</span>
           </dd>
         </div>
       ))}

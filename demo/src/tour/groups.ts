@@ -12,6 +12,13 @@ export const KIND_NAMES: Readonly<Record<GroupKind, string>> = {
   ring: 'ring',
 };
 
+const SHORT_NAMES: Readonly<Record<GroupKind, string>> = {
+  ...KIND_NAMES,
+  'sliding-window': 'window',
+  'chunked-local': 'chunk',
+  compressed: 'compressed',
+};
+
 /** What stands in a page, short enough for its card. */
 export function contentText({ kind, words, from }: Content): string {
   switch (kind) {
@@ -19,7 +26,9 @@ export function contentText({ kind, words, from }: Content): string {
       return `state after ${words.length} tokens`;
     case 'ring':
       return `ring: ${words.join(' ')}`;
-    default:
+    case 'full-attention':
       return from === 0 ? words.join(' ') : `… ${words.join(' ')}`;
+    default:
+      return `${SHORT_NAMES[kind]}: ${from === 0 ? '' : '… '}${words.join(' ')}`;
   }
 }

@@ -8,9 +8,9 @@ import { WordsStrip, wordsText } from './words-strip.tsx';
 
 const STATES: Readonly<Record<SlotView['state'], string>> = {
   free: 'free',
-  writing: 'reserved, bytes under way',
-  ready: 'ready, can be found',
-  pinned: 'read by a load',
+  writing: 'reserved',
+  ready: 'ready',
+  pinned: 'being read',
 };
 
 export function HostList({ moment, cache, theme }: { moment: Moment; cache: CachePicture; theme: Theme }) {

@@ -12,8 +12,8 @@ import { WordsStrip, wordsText } from './words-strip.tsx';
 const STATES: Readonly<Record<PageLook, string>> = {
   null: 'the null page, never given out',
   free: 'free',
-  cached: 'free, but can be found',
-  owned: 'held by one',
+  cached: 'cached',
+  owned: 'held',
   shared: 'shared',
   loading: 'being loaded',
 };
@@ -157,7 +157,12 @@ function legendOf(pages: readonly PageView[], theme: Theme): LegendItem[] {
   const looks = (Object.keys(EXAMPLES) as PageLook[])
     .filter((look) => look !== 'null')
     .map((look) =>
-      item(look, STATES[look], pages.filter((page) => pageLook(page) === look).length, EXAMPLES[look]),
+      item(
+        look,
+        look === 'cached' ? 'cached: free, but can be found' : STATES[look],
+        pages.filter((page) => pageLook(page) === look).length,
+        EXAMPLES[look],
+      ),
     );
   const marks = MARKS.map(({ name, label, has, page }) => item(name, label, pages.filter(has).length, page));
   return [...looks, ...marks].filter(({ count }) => count !== 0);

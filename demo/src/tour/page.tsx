@@ -11,13 +11,13 @@ import type { Line, Moment } from './moment.ts';
 import { PageList } from './page-list.tsx';
 import type { TourPlayer, TourState } from './player.ts';
 import { RequestList } from './request-list.tsx';
+import type { Scene } from './scene.ts';
 
 export function TourPage({ player }: { player: TourPlayer }) {
   const state = useLive(player);
   const { status, scene, moments, at, chosen, problem } = state;
   useAddress(player, state);
   const moment = moments.at(at);
-  const number = player.scenes.indexOf(scene);
   return (
     <main
       class="tour"
@@ -32,10 +32,10 @@ export function TourPage({ player }: { player: TourPlayer }) {
         <div>
           <h1>A tour of the cache</h1>
           <p class="lead">
-            While a language model reads, it keeps notes of every word: <b>keys and values</b>, the KV cache.
-            Each chapter runs the real cache in this page, on the processor, with short texts given in advance
-            instead of a model. Everything drawn is read from it. The whole of it, live:{' '}
-            <a href="./index.html">every page of a run</a>, and <a href="./text.html">a model that writes</a>.
+            While a language model reads, it keeps notes of every word: its <b>KV cache</b>, for keys and
+            values. Each chapter runs the real cache in this page, with short texts given in advance instead
+            of a model, and draws what is read from it. More: <a href="./index.html">a whole run, live</a>,
+            and <a href="./text.html">a model that writes</a>.
           </p>
         </div>
       </header>
@@ -57,26 +57,18 @@ export function TourPage({ player }: { player: TourPlayer }) {
           ))}
         </ol>
       </nav>
-      <section class="chapter-head" aria-labelledby="chapter-title">
-        <h2 id="chapter-title">
-          {number + 1}. {scene.title}
-        </h2>
-        <p>{scene.about}</p>
-        {scene.words.length > 0 && (
-          <dl class="glossary">
-            {scene.words.map(([word, meaning]) => (
-              <div key={word}>
-                <dt>{word}</dt>
-                <dd>{meaning}</dd>
-              </div>
-            ))}
-          </dl>
+      <Head scene={scene} number={player.scenes.indexOf(scene) + 1} />
+      <div class="tour-top">
+        <TourControls player={player} state={state} />
+        {moment && (
+          <section class="panel caption" aria-labelledby="moment-title">
+            <h3 id="moment-title">{moment.title}</h3>
+            <p role="status" data-caption>
+              {moment.caption}
+            </p>
+          </section>
         )}
-        <p class="look">
-          <b>Look</b> {scene.look}
-        </p>
-      </section>
-      <TourControls player={player} state={state} />
+      </div>
       {problem !== null && (
         <div class="problem" role="alert">
           <b>This chapter could not be played</b>
@@ -88,56 +80,65 @@ export function TourPage({ player }: { player: TourPlayer }) {
   );
 }
 
+function Head({ scene, number }: { scene: Scene; number: number }) {
+  return (
+    <section class="chapter-head" aria-labelledby="chapter-title">
+      <div>
+        <h2 id="chapter-title">
+          {number}. {scene.title}
+        </h2>
+        <p>{scene.about}</p>
+        <p class="look">
+          <b>Look</b> {scene.look}
+        </p>
+      </div>
+      <dl class="glossary">
+        {scene.words.map(([word, meaning]) => (
+          <div key={word}>
+            <dt>{word}</dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
 function Shown({ moment, moments, at }: { moment: Moment; moments: readonly Moment[]; at: number }) {
   const theme = useTheme();
   const stage = useRef<HTMLDivElement>(null);
   const [selected, setSelected] = useState<number | null>(null);
-  const { cache, names } = moment;
+  const { cache, names, deeds, figures, marked } = moment;
+  if (cache === null) return <Figures figures={figures} />;
   return (
-    <>
-      <section class="panel caption" aria-labelledby="moment-title">
-        <h3 id="moment-title">{moment.title}</h3>
-        <p role="status" data-caption>
-          {moment.caption}
-        </p>
-      </section>
-      <div ref={stage} class="stage columns">
-        <div class="column wide">
-          <Figures figures={moment.figures} />
-          {cache && (
-            <PageList
-              moment={moment}
-              cache={cache}
-              theme={theme}
-              selected={selected}
-              onSelect={setSelected}
-            />
-          )}
-          {cache && <HostList moment={moment} cache={cache} theme={theme} />}
-        </div>
-        <div class="column narrow">
-          {moment.deeds.length > 0 && (
-            <Lines title="What this step did, in this order" lines={moment.deeds} />
-          )}
-          {cache && <JobList cache={cache} names={names} />}
-          {cache && <RequestList cache={cache} names={names} />}
-          {cache && selected === null && <Lines title="What happened since" lines={moment.log} />}
-          {selected !== null && (
-            <Lines
-              title={`What happened to page ${selected}`}
-              lines={storyOf(selected, moments.slice(0, at + 1))}
-            />
-          )}
-        </div>
-        {cache && <FenceEdges within={stage} cache={cache} />}
+    <div ref={stage} class="stage columns">
+      <div class="column wide">
+        <Figures figures={figures} />
+        <PageList moment={moment} cache={cache} theme={theme} selected={selected} onSelect={setSelected} />
+        <HostList moment={moment} cache={cache} theme={theme} />
       </div>
-    </>
+      <div class="column narrow">
+        {deeds.length > 0 && <Lines name="deeds" title="What this step did, in this order" lines={deeds} />}
+        <JobList cache={cache} names={names} />
+        <RequestList cache={cache} names={names} />
+        {selected === null ? (
+          <Lines name="log" title="What happened since the moment before" lines={moment.log} />
+        ) : (
+          <Lines
+            name="log"
+            title={`What happened to page ${selected}`}
+            lines={storyOf(selected, moments.slice(0, at + 1))}
+          />
+        )}
+      </div>
+      <FenceEdges within={stage} cache={cache} marked={marked.pages} />
+    </div>
   );
 }
 
-function Lines({ title, lines }: { title: string; lines: readonly Line[] }) {
+function Lines({ name, title, lines }: { name: string; title: string; lines: readonly Line[] }) {
   return (
-    <section class="panel tour-lines" aria-label={title}>
+    <section class={`panel tour-lines ${name}`} aria-label={title}>
       <h3>{title}</h3>
       {lines.length === 0 && <p class="empty">Nothing.</p>}
       <ol>

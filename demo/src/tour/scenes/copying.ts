@@ -97,7 +97,7 @@ async function* play({ copy, ann }: Chosen): AsyncGenerator<Moment, void, undefi
     const found = (await stage.engine.readWitness()).mismatches;
     yield stage.moment(
       stage.engine.hasWork
-        ? `${who(stage)}, on pages that nobody shares.${found === 0 ? ' Nobody is in anybody’s way.' : ` ${found} wrong words were read so far.`}`
+        ? `${who(stage)}, and whoever writes does so on pages that are nobody else’s.${found === 0 ? ' Nobody is in anybody’s way.' : ` ${found} wrong words were read so far.`}`
         : found === 0
           ? 'Both are done. Each wrote on pages of its own, and every word that was read was right.'
           : `Both are done. ${found} words that were read were wrong: Ben wrote his tokens behind a half page that was never filled.`,
