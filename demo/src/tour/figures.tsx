@@ -7,7 +7,11 @@ export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
     <>
       {figures.map((figure) => (
-        <section key={figure.title} class={`panel figure figure-${figure.kind}`} aria-label={figure.title}>
+        <section
+          key={figure.title}
+          class={`panel tour-figure figure-${figure.kind}`}
+          aria-label={figure.title}
+        >
           <h3>{figure.title}</h3>
           <One figure={figure} />
         </section>

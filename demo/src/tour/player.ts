@@ -55,8 +55,9 @@ export class TourPlayer {
    * names and there is not is passed over.
    */
   async openAddress(fragment: string): Promise<void> {
-    const [id, moment, ...given] = decodeURIComponent(fragment.replace(/^#/, '')).split('/');
-    const scene = this.scenes.find((candidate) => candidate.id === id) ?? this.scenes[0];
+    const [id, moment, ...given] = fragment.replace(/^#/, '').split('/');
+    const scene = this.scenes.find((candidate) => candidate.id === id);
+    if (scene === undefined) return this.open(this.scenes[0], {}, 0);
     const chosen: Record<string, string> = {};
     for (const { name, options } of scene.choices) {
       const value = given.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1);
