@@ -29,6 +29,7 @@ export default defineConfig({
       input: {
         index: here('index.html'),
         text: here('text.html'),
+        tour: here('tour.html'),
         conformance: here('conformance.html'),
         bandwidth: here('bandwidth.html'),
       },

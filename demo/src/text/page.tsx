@@ -21,10 +21,10 @@ export function TextPage({ live }: { live: LiveText }) {
           <h1>Live text</h1>
           <p class="lead">
             A small language model writes in this page, and its whole memory is the{' '}
-            <a href="./index.html">paged cache</a>: each token's keys and values go into a page. Write once,
-            and watch pages fill. Write again: what the prompts had in common with earlier ones is found, not
-            computed. Change a prompt, and pages that nobody finds are pushed out to host memory, and come
-            back.
+            <a href="./index.html">paged cache</a>, which the <a href="./tour.html">tour</a> explains: each
+            token's keys and values go into a page. Write once, and watch pages fill. Write again: what the
+            prompts had in common with earlier ones is found, not computed. Change a prompt, and pages that
+            nobody finds are pushed out to host memory, and come back.
           </p>
         </div>
         <Place state={state} />

@@ -81,9 +81,10 @@ export function App({ session }: { session: Session }) {
         </div>
       </div>
       <p class="aside elsewhere">
-        <a href="./text.html">Live text</a>: a small model writes, and every token goes into a page.{' '}
-        <a href="./conformance.html">Conformance</a>: does this browser keep what the cache builds on?{' '}
-        <a href="./bandwidth.html">Bandwidth</a>: how fast does it move pages?
+        <a href="./tour.html">Tour</a>: what all this is, step by step. <a href="./text.html">Live text</a>: a
+        small model writes, and every token goes into a page. <a href="./conformance.html">Conformance</a>:
+        does this browser keep what the cache builds on? <a href="./bandwidth.html">Bandwidth</a>: how fast
+        does it move pages?
       </p>
       <p class="visually-hidden" role="status">
         {announcement(state)}
