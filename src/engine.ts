@@ -8,14 +8,14 @@
 import { CacheManager } from './cache/cache-manager.ts';
 import type { CacheEvent } from './cache/events.ts';
 import { createPrefixHasher, type PrefixHasher } from './cache/prefix-key.ts';
-import { requireIdentity, type MediaItem } from './cache/request-identity.ts';
-import { isToken, TokenSequence } from './cache/token-sequence.ts';
+import { TokenSequence } from './cache/token-sequence.ts';
 import type { EngineConfig } from './config.ts';
 import { ConfigError, invariant, InvariantError } from './errors.ts';
 import type { HostMemory } from './host-memory.ts';
 import type { OffloadEvent } from './offload/events.ts';
 import { OffloadConnector } from './offload/connector.ts';
 import { RankedWorker } from './ranked-worker.ts';
+import { requireFork, requireRequest, type ForkInput, type RequestInput } from './request-input.ts';
 import type { ScheduledRequest, SchedulerOutput } from './schedule/connector-interface.ts';
 import { createRequest, seenTokens, type FinishedRequest, type Request } from './schedule/request.ts';
 import { Scheduler } from './schedule/scheduler.ts';
@@ -24,27 +24,7 @@ import type { ForwardRequest, StepOutcome, StepPlan, WitnessReport, Worker } fro
 import { RunStatistics, type EngineStatistics } from './statistics.ts';
 import { requestId, type RequestId } from './units.ts';
 
-/** What a caller asks for. */
-export interface RequestInput {
-  /** Unique among the requests that are not finished. */
-  readonly id: string;
-  /** Prompt token ids, unsigned 32-bit integers. At least one. */
-  readonly tokens: ArrayLike<number>;
-  /** Tokens to produce; the request is finished after that many. At least one. */
-  readonly maxOutputTokens?: number;
-  /** Sampling one of these ends the request; it is its last output token. Default: none. */
-  readonly stopTokens?: ArrayLike<number>;
-  /** Only requests with the same salt share pages. Default: none. */
-  readonly salt?: string;
-  /** Name of the adapter (LoRA) that the request is computed with: other adapters' pages are no use to it. */
-  readonly adapter?: string;
-  /** What stands behind placeholder tokens, in the order of the offsets. */
-  readonly media?: readonly MediaItem[];
-  /** Compute the whole prompt, whatever is cached; others may find it afterwards. Default: false. */
-  readonly ignoreCache?: boolean;
-  /** Less is more urgent. Needs `schedule.policy: 'priority'`. Default: 0. */
-  readonly priority?: number;
-}
+export type { ForkInput, RequestInput } from './request-input.ts';
 
 export interface StepReport extends StepRecord {
   readonly finished: readonly FinishedRequest[];
@@ -79,9 +59,10 @@ interface StepInFlight {
   readonly plan: StepPlan;
   readonly outcome: Promise<StepOutcome>;
   /** Requests whose last token it computes, so that there is a next one. */
-  readonly sampling: readonly Request[];
-  /** Whether that one has been asked for, and where it could not be given. */
+  readonly sampling: Request[];
+  /** Whether that one has been asked for, who got one, and where it could not be given. */
   isSampled: boolean;
+  readonly sampled: Request[];
   readonly failures: Map<Request, unknown>;
 }
 
@@ -105,6 +86,8 @@ export class Engine<W extends Worker = Worker> {
   private readonly unreported: FinishedRequest[] = [];
   /** The oldest first. */
   private readonly inFlight: StepInFlight[] = [];
+  /** The step that has come back and is being processed. */
+  private returned: StepInFlight | null = null;
   private readonly run = new RunStatistics();
   private stepCount = 0;
   private addedCount = 0;
@@ -168,55 +151,73 @@ export class Engine<W extends Worker = Worker> {
 
   /** Queues a request. Throws `ConfigError`, with nothing changed, for one that is malformed or can never fit. */
   add(input: RequestInput): void {
-    const { id, tokens, maxOutputTokens = 1, stopTokens = [], ignoreCache = false, priority = 0 } = input;
-    const { salt, adapter, media } = input;
-    if (typeof id !== 'string' || id === '') {
-      throw new ConfigError(`a request's id is ${JSON.stringify(id)}; give it a string that is not empty`);
-    }
-    if (!isList(tokens)) {
-      throw new ConfigError(`request ${id}: tokens is not a list; give an array of token ids`);
-    }
-    if (this.live.has(requestId(id))) {
-      throw new ConfigError(`request ${id} is not finished yet; give each request an id of its own`);
-    }
-    if (tokens.length === 0)
-      throw new ConfigError(`request ${id} has no prompt tokens; give it at least one`);
-    if (!Number.isInteger(maxOutputTokens) || maxOutputTokens < 1) {
-      throw new ConfigError(
-        `request ${id}: maxOutputTokens is ${maxOutputTokens}; use an integer of at least 1`,
-      );
-    }
-    if (!Number.isFinite(priority)) {
-      throw new ConfigError(`request ${id}: priority is ${priority}; use a number`);
-    }
-    if (!isList(stopTokens)) {
-      throw new ConfigError(`request ${id}: stopTokens is not a list; give an array of token ids`);
-    }
-    const wrong = Array.from(stopTokens).find((token) => !isToken(token));
-    if (wrong !== undefined) {
-      throw new ConfigError(
-        `request ${id}: stop token ${wrong} is no token id; use integers from 0 to 2^32 - 1`,
-      );
-    }
-    requireIdentity(id, input);
-    const request = createRequest({
-      id: requestId(id),
-      sequence: new TokenSequence({
-        tokens,
-        unitTokens: this.cache.layout.hashTokens,
-        hasher: this.hasher,
-        identity: { salt, adapter, media },
-      }),
-      promptTokens: tokens.length,
-      maxOutputTokens,
-      stopTokens: new Set(Array.from(stopTokens)),
-      ignoresCache: ignoreCache,
-      priority,
-      arrival: this.addedCount,
+    requireRequest(input);
+    this.requireNew(input.id);
+    const { tokens, salt, adapter, media, ignoreCache = false, priority = 0 } = input;
+    const sequence = new TokenSequence({
+      tokens,
+      unitTokens: this.cache.layout.hashTokens,
+      hasher: this.hasher,
+      identity: { salt, adapter, media },
     });
+    const request = this.newRequest(input, { sequence, ignoresCache: ignoreCache, priority });
     this.scheduler.add(request);
     this.live.set(request.id, request);
     this.addedCount += 1;
+  }
+
+  /**
+   * Starts a request that begins with the tokens of another one, for parallel samples and beams. It shares the parent's
+   * full pages; the next step copies what both would go on writing to. From there on it has tokens, stop tokens and an
+   * end of its own, while salt, adapter and media are the parent's. Also from within `nextToken`.
+   *
+   * Where the parent's last token is being computed, the fork takes its first own token from the same step: `nextToken`
+   * is asked for it with `sampledFrom` set to the parent. Tokens that the parent has sampled and a step in flight has not
+   * brought back yet are the fork's first output.
+   *
+   * Gives the tokens whose pages are shared. 0: the fork is queued, and finds what is cached as any request does; so it
+   * is where the parent waits, loads or was preempted, where it has written over what those tokens need (states, rings
+   * and windows, if fewer than all are shared), and where pages or places to run are short.
+   *
+   * Throws `ConfigError`, with nothing changed, for a parent that is finished or unknown, and for a fork that is malformed
+   * or can never fit.
+   */
+  fork(parentId: string, input: ForkInput): number {
+    const parent = this.live.get(requestId(parentId));
+    if (!parent) {
+      throw new ConfigError(
+        `request ${parentId} is finished or was never added; fork one that runs, or add the tokens as a new request`,
+      );
+    }
+    const { length } = parent.sequence;
+    requireFork(input, length);
+    this.requireNew(input.id);
+    const { parentTokens = length, tokens = [], priority = parent.priority } = input;
+    const sequence = parent.sequence.fork(parentTokens);
+    for (let i = 0; i < tokens.length; i++) sequence.append(tokens[i]);
+    const { ignoresCache } = parent;
+    // What is sampled and not seen yet counts as output of whoever has it.
+    const unseenTokens = sequence.length === length && tokens.length === 0 ? parent.unseenTokens : 0;
+    const child = this.newRequest(input, { sequence, ignoresCache, priority, unseenTokens });
+    child.unseenTokens = unseenTokens;
+    const steps = this.returned ? [this.returned, ...this.inFlight] : this.inFlight;
+    // The step that computes the parent's last token, if the fork has that token and no other behind it.
+    const source =
+      sequence.length === length && parent.computedTokens === length && tokens.length === 0
+        ? steps.find(({ sampling, sampled }) => sampling.includes(parent) && !sampled.includes(parent))
+        : undefined;
+    const shared = Math.min(parent.computedTokens, parentTokens, source ? Infinity : sequence.length - 1);
+    const sharedTokens = this.scheduler.fork(parent, child, shared);
+    this.live.set(child.id, child);
+    this.addedCount += 1;
+    const unseen = steps.filter(({ sampled }) => sampled.includes(parent));
+    for (const { sampled } of unseen.slice(unseen.length - unseenTokens)) sampled.push(child);
+    if (source && sharedTokens > 0) {
+      child.sampledFrom = parent.sampledFrom;
+      if (source.failures.has(parent)) source.failures.set(child, source.failures.get(parent));
+      else source.sampling.push(child);
+    }
+    return sharedTokens;
   }
 
   /** Ends a request before the next step is scheduled. Unknown and finished ids mean nothing. */
@@ -338,6 +339,28 @@ export class Engine<W extends Worker = Worker> {
     await this.executor.close();
   }
 
+  private newRequest(
+    { id, maxOutputTokens = 1, stopTokens = [] }: RequestInput | ForkInput,
+    what: Pick<Request, 'sequence' | 'ignoresCache' | 'priority'> & { readonly unseenTokens?: number },
+  ): Request {
+    const { sequence, ignoresCache, priority, unseenTokens = 0 } = what;
+    return createRequest({
+      id: requestId(id),
+      sequence,
+      promptTokens: sequence.length - unseenTokens,
+      maxOutputTokens,
+      stopTokens: new Set(Array.from(stopTokens)),
+      ignoresCache,
+      priority,
+      arrival: this.addedCount,
+    });
+  }
+
+  private requireNew(id: string): void {
+    if (!this.live.has(requestId(id))) return;
+    throw new ConfigError(`request ${id} is not finished yet; give each request an id of its own`);
+  }
+
   private async runStep(): Promise<StepReport> {
     const finished = this.unreported;
     for (const id of this.aborts) this.conclude(this.scheduler.abort(id), finished);
@@ -349,12 +372,14 @@ export class Engine<W extends Worker = Worker> {
       this.dispatch();
     }
     const { step, outcome } = await this.bringBack();
+    this.returned = step;
     const { output, plan } = step;
     this.run.record(output, plan, outcome);
     const loads = this.connector.updateFromAcknowledgements(outcome.acknowledgements);
     for (const request of this.scheduler.finishLoads(loads)) this.conclude(request, finished);
     await this.sample(step);
     this.deliver(step, finished);
+    this.returned = null;
     if (step.failures.size > 0) throw [...step.failures.values()][0];
     this.watchProgress(output, outcome, finished);
     const isHome = this.scheduler.isClosed && !this.connector.hasPendingWork;
@@ -391,7 +416,15 @@ export class Engine<W extends Worker = Worker> {
     const sampling = output.scheduled
       .map(({ request }) => request)
       .filter(({ computedTokens, sequence }) => computedTokens === sequence.length);
-    this.inFlight.push({ output, plan, outcome, sampling, isSampled: false, failures: new Map() });
+    this.inFlight.push({
+      output,
+      plan,
+      outcome,
+      sampling,
+      isSampled: false,
+      sampled: [],
+      failures: new Map(),
+    });
   }
 
   /** Waits for the oldest step in flight. Its pages and copies are nobody's from here on, however it ended. */
@@ -414,12 +447,14 @@ export class Engine<W extends Worker = Worker> {
   private async sample(step: StepInFlight): Promise<void> {
     if (step.isSampled) return;
     step.isSampled = true;
+    // Forks may join while the others are asked.
     for (const request of step.sampling) {
       if (request.status === 'finished') continue;
       try {
         const token = this.nextToken(request);
         request.sequence.append(typeof token === 'number' ? token : await token);
         request.unseenTokens += 1;
+        step.sampled.push(request);
       } catch (error) {
         step.failures.set(request, error);
       }
@@ -427,15 +462,15 @@ export class Engine<W extends Worker = Worker> {
   }
 
   /** Takes note of the tokens that a step sampled. */
-  private deliver({ sampling, failures }: StepInFlight, finished: FinishedRequest[]): void {
-    for (const request of sampling) {
+  private deliver({ sampled, failures }: StepInFlight, finished: FinishedRequest[]): void {
+    for (const request of failures.keys()) {
+      if (request.status === 'finished') continue;
+      this.scheduler.finish(request, 'aborted');
+      this.conclude(request, finished);
+    }
+    for (const request of sampled) {
       // Aborted, or ended by the step before: nobody is told of what came after.
       if (request.status === 'finished') continue;
-      if (failures.has(request)) {
-        this.scheduler.finish(request, 'aborted');
-        this.conclude(request, finished);
-        continue;
-      }
       request.unseenTokens -= 1;
       const seen = seenTokens(request);
       const isStop =
@@ -508,10 +543,6 @@ export class Engine<W extends Worker = Worker> {
         'this is a fault of the scheduler',
     );
   }
-}
-
-function isList(tokens: ArrayLike<number> | null): boolean {
-  return Number.isInteger(tokens?.length) && tokens!.length >= 0;
 }
 
 function executorOf<W extends Worker>(ranks: readonly Rank<W>[], { cache }: EngineConfig): Worker {

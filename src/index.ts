@@ -4,7 +4,8 @@
  * `pagefence/node`.
  */
 export { createEngine, type CreateEngineOptions } from './create-engine.ts';
-export { Engine, type EngineOptions, type Rank, type RequestInput, type StepReport } from './engine.ts';
+export { Engine, type EngineOptions, type Rank, type StepReport } from './engine.ts';
+export type { ForkInput, RequestInput } from './request-input.ts';
 export type { EngineStatistics } from './statistics.ts';
 export {
   cacheConfigSchema,

@@ -325,12 +325,12 @@ export class CacheManager {
   /**
    * Gives `child` the first `computedTokens` tokens of `parent`, for parallel samples and beams: full pages are shared,
    * what both would go on writing to is copied. Both continue independently. False, with nothing changed, if there are
-   * too few pages for the copies.
+   * too few pages for the copies beside `reservedPages` that must stay free.
    *
    * Throws `ConfigError` if the child's tokens differ from the parent's up to there, `InvariantError` for a parent
    * without pages for them and a child that has some.
    */
-  fork(parent: CacheRequest, child: CacheRequest, computedTokens: number): boolean {
+  fork(parent: CacheRequest, child: CacheRequest, computedTokens: number, reservedPages = 0): boolean {
     this.#requireSequence(child);
     requireCount('computedTokens', computedTokens, child.id);
     const held = this.#held.get(parent.id);
@@ -344,7 +344,7 @@ export class CacheManager {
     this.#requirePages(parent.id, computedTokens);
     let needed = 0;
     for (const group of this.#groups) needed += group.pagesToFork(parent.id, computedTokens);
-    if (needed > this.#pool.freeCount) return false;
+    if (needed > 0 && needed > this.#pool.freeCount - reservedPages) return false;
     for (const group of this.#groups) group.fork(parent.id, child, computedTokens);
     this.#held.set(child.id, {
       ...held,
@@ -352,6 +352,14 @@ export class CacheManager {
       publishedUnits: NOTHING,
     });
     return true;
+  }
+
+  /**
+   * Whether a fork could share the first `tokens` tokens of a request that has written `writtenTokens`: whether each
+   * group still has what the token behind them reads. States and rings are overwritten, windows move on.
+   */
+  canFork(id: RequestId, tokens: number, writtenTokens: number): boolean {
+    return this.#groups.every((group) => group.missingPage(id, tokens, writtenTokens) === null);
   }
 
   /** Whether the request has page tables. */

@@ -81,8 +81,16 @@ export function requireIdentity(id: string, { salt, adapter, media = [] }: Reque
       `request ${id}: adapter is ${JSON.stringify(adapter)}; give its name, or leave it out`,
     );
   }
+  if (!Array.isArray(media)) {
+    throw new ConfigError(`request ${id}: media is ${JSON.stringify(media)}; give a list of media items`);
+  }
   let end = 0;
-  for (const [index, item] of media.entries()) {
+  for (const [index, item] of (media as readonly (MediaItem | null | undefined)[]).entries()) {
+    if (typeof item !== 'object' || item === null) {
+      throw new ConfigError(
+        `request ${id}: media ${index} is ${String(item)}; give an identifier, an offset and a length`,
+      );
+    }
     const { identifier, offset, length } = item;
     if (typeof identifier !== 'string' || identifier === '') {
       throw new ConfigError(`request ${id}: media ${index} has no identifier; give the hash of its content`);

@@ -64,6 +64,23 @@ export class TokenSequence {
     this.#keepHash(0);
   }
 
+  /** A sequence of its own that begins with the first `tokens` tokens of this one. Nothing is hashed again. */
+  fork(tokens: number = this.#length): TokenSequence {
+    const child = new TokenSequence({
+      tokens: this.tokens(tokens),
+      unitTokens: this.unitTokens,
+      hasher: this.#hasher,
+      ...(this.#identity && { identity: this.#identity }),
+    });
+    child.#hashedUnits = Math.min(this.#hashedUnits, child.unitCount);
+    const words = (child.#hashedUnits + 1) * HASH_WORDS;
+    child.#hashes.set(this.#hashes.subarray(0, words));
+    for (let i = 0; i < HASH_WORDS; i++) {
+      child.#chainView.setUint32(4 * i, child.#hashes[words - HASH_WORDS + i]);
+    }
+    return child;
+  }
+
   /** Tokens so far. */
   get length(): number {
     return this.#length;

@@ -15,6 +15,8 @@ export interface GenerateCliOptions {
   readonly topK?: number;
   readonly topP: number;
   readonly seed: number;
+  /** Samples of each prompt. */
+  readonly n: number;
   readonly maxTokens: number;
   readonly pageTokens: number;
   readonly poolPages: number;
@@ -84,22 +86,22 @@ async function generate(
 ): Promise<Report> {
   const { model, options, io, device, signal } = run;
   const { pageTokens: tokensPerPage, poolPages, hostSlots } = options;
-  const { temperature, topK, topP, seed, maxTokens, json } = options;
+  const { temperature, topK, topP, seed, n, maxTokens, json } = options;
   const generator = await Generator.create({ model, device, tokensPerPage, poolPages, hostSlots });
   // One text is shown as it comes; several would run into each other.
-  const streams = prompts.length === 1 && json !== true && model.tokenizer !== null;
+  const streams = prompts.length === 1 && n === 1 && json !== true && model.tokenizer !== null;
   try {
     const begun = performance.now();
     const results = await generator.generate(
       prompts.map((prompt) => ({
-        ...{ prompt, maxTokens, temperature, topK, topP, seed, signal },
+        ...{ prompt, maxTokens, temperature, topK, topP, seed, n, signal },
         onToken: streams ? ({ text }) => void io.stdout.write(text) : undefined,
       })),
     );
     const totalMs = performance.now() - begun;
     const tokens = results.reduce((sum, { ids }) => sum + ids.length, 0);
     if (json !== true) {
-      await writeText(io.stdout, streams ? '\n' : results.map(shown).join('\n'));
+      await writeText(io.stdout, streams ? '\n' : results.map((result) => shown(result, n)).join('\n'));
       io.stderr.write(summary(results, tokens, totalMs));
     }
     return {
@@ -114,8 +116,9 @@ async function generate(
   }
 }
 
-function shown({ text, ids }: GenerateResult): string {
-  return `${text ?? ids.join(' ')}\n`;
+function shown({ text, ids, sample }: GenerateResult, n: number): string {
+  const label = n > 1 ? `[${sample + 1} of ${n}] ` : '';
+  return `${label}${text ?? ids.join(' ')}\n`;
 }
 
 function summary(results: readonly GenerateResult[], tokens: number, totalMs: number): string {

@@ -295,6 +295,9 @@ function addGenerate(program: Command, { io, exit }: { io: CliIo; exit: (status:
       ),
     )
     .addOption(option('--seed <n>', 'of the dice', count({ min: 0, max: 2 ** 32 - 1 }), 0))
+    .addOption(
+      option('--n <n>', 'samples of each prompt, with seeds from --seed on', count({ min: 1, max: 1024 }), 1),
+    )
     .addOption(option('--max-tokens <n>', 'tokens to generate for each prompt', count({ min: 1 }), 64))
     .addOption(option('--page-tokens <n>', 'tokens a page', count({ min: 1 }), 16))
     .addOption(option('--pool-pages <n>', 'pages on the device', count({ min: 2 }), 256))

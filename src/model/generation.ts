@@ -9,7 +9,12 @@ export interface GenerateRequest extends Sampling {
   readonly id?: string;
   /** Text, or token ids. */
   readonly prompt: string | readonly number[];
-  /** Tokens to generate at most. Default: 64. */
+  /**
+   * Samples of the one prompt, which is computed once: forks share its pages. Sample k has the dice of `seed` + k. More
+   * than one needs a temperature. Default: 1.
+   */
+  readonly n?: number;
+  /** Tokens to generate at most, in each sample. Default: 64. */
   readonly maxTokens?: number;
   /** Token ids that end the text and are not part of it. Default: the model's own. */
   readonly stop?: readonly number[];
@@ -25,10 +30,14 @@ export interface GeneratedToken {
   readonly token: number;
   /** What the token adds to the text. Empty while a character is not complete, and without a tokenizer. */
   readonly text: string;
+  /** Which of the request's samples it belongs to. */
+  readonly sample: number;
 }
 
 export interface GenerateResult {
   readonly promptIds: readonly number[];
+  /** Which of the request's samples it is, from 0. */
+  readonly sample: number;
   /** The tokens that were generated, without the prompt. */
   readonly ids: readonly number[];
   /** Their text. `null` without a tokenizer. */
@@ -46,6 +55,7 @@ export interface GenerationOptions {
   readonly request: GenerateRequest;
   readonly promptIds: readonly number[];
   readonly stop: readonly number[];
+  readonly sample: number;
   readonly tokenizer: TextTokenizer | null;
   /** By the clock of `performance.now`. */
   readonly begun: number;
@@ -75,8 +85,9 @@ export class Generation {
 
   /** Chooses the token at `position` from logits and takes it in. `isOver`: it ends the text. */
   choose(logits: Float32Array, position: number): { readonly token: number; readonly isOver: boolean } {
-    const { request } = this.options;
-    const token = sampleToken(logits, request, position);
+    const { request, sample } = this.options;
+    const seed = ((request.seed ?? 0) + sample) % 2 ** 32;
+    const token = sampleToken(logits, { ...request, seed }, position);
     if (this.stop.has(token)) {
       this.stopped = true;
       return { token, isOver: true };
@@ -84,14 +95,15 @@ export class Generation {
     if (this.ids.length === 0) this.firstTokenMs = this.elapsedMs;
     this.ids.push(token);
     // Without a listener nobody needs the pieces, and the whole is decoded once.
-    request.onToken?.({ token, text: this.stream?.add(token) ?? '' });
+    request.onToken?.({ token, text: this.stream?.add(token) ?? '', sample });
     return { token, isOver: false };
   }
 
   finish({ reason, hitTokens, preemptions }: FinishedRequest): void {
-    const { promptIds, tokenizer } = this.options;
+    const { promptIds, tokenizer, sample } = this.options;
     this.resolve({
       promptIds,
+      sample,
       ids: this.ids,
       text: tokenizer && tokenizer.decode(this.ids),
       finish: this.stopped ? 'stop' : reason === 'length' ? 'length' : 'aborted',

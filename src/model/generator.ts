@@ -1,13 +1,13 @@
 /** Text from a model whose whole memory of a text is the paged cache. */
 import { engineConfigSchema, parseConfig, type EngineConfigInput } from '../config.ts';
 import { createEngine } from '../create-engine.ts';
-import { Engine, type EngineOptions } from '../engine.ts';
+import { Engine, type EngineOptions, type ForkInput } from '../engine.ts';
 import { ConfigError } from '../errors.ts';
 import { macrotask } from '../event-loop.ts';
 import type { WebGpuWorker } from '../gpu/worker.ts';
 import { HostMemory } from '../host-memory.ts';
 import { SimulatedWorker } from '../reference/simulated-worker.ts';
-import type { Request } from '../schedule/request.ts';
+import type { FinishedRequest, Request } from '../schedule/request.ts';
 import { cacheConfigFor } from './cache-layout.ts';
 import { Generation, type GenerateRequest, type GenerateResult } from './generation.ts';
 import type { Model } from './model.ts';
@@ -48,6 +48,8 @@ export interface LogitsPlace {
 }
 
 type GeneratorEngine = Engine<WebGpuWorker | SimulatedWorker>;
+/** Further samples of requests, by the name of the first: they are forked when its prompt has been computed. */
+type Forks = Map<string, readonly ForkInput[]>;
 type Hooks = Pick<EngineOptions, 'nextToken' | 'onCacheEvent'>;
 
 const DEFAULTS = { tokensPerPage: 16, poolPages: 256, hostSlots: 0, stepTokensMax: 256, runningMax: 16 };
@@ -71,6 +73,7 @@ export class Generator {
   private readonly runner: ModelRunner;
   /** By the engine's ids. */
   private readonly live: Map<string, Generation>;
+  private readonly forks: Forks;
   private count = 0;
   private running: Promise<void> | null = null;
 
@@ -83,8 +86,12 @@ export class Generator {
   static async create(options: GeneratorOptions): Promise<Generator> {
     const { model, device, onCacheEvent, onLogits } = options;
     const live = new Map<string, Generation>();
-    const nextToken = async ({ id, sequence }: Request): Promise<number> => {
-      const logits = await made.runner.logits(id);
+    const forks: Forks = new Map();
+    const nextToken = async ({ id, sequence, sampledFrom }: Request): Promise<number> => {
+      const logits = await made.runner.logits(sampledFrom);
+      const waiting = forks.get(id);
+      forks.delete(id);
+      for (const fork of waiting ?? []) made.engine.fork(id, fork);
       const position = sequence.length;
       onLogits?.(logits, { id, position });
       const { token, isOver } = live.get(id)!.choose(logits, position);
@@ -94,29 +101,31 @@ export class Generator {
     const input = engineInput(options);
     const hooks = { nextToken, onCacheEvent };
     const made = device ? await onDevice(model, device, input, hooks) : onCpu(model, input, hooks);
-    return new Generator(model, made, live);
+    return new Generator(model, made, live, forks);
   }
 
   private constructor(
     model: Model,
     { engine, runner }: { readonly engine: GeneratorEngine; readonly runner: ModelRunner },
     live: Map<string, Generation>,
+    forks: Forks,
   ) {
     this.model = model;
     this.engine = engine;
     this.runner = runner;
     this.live = live;
+    this.forks = forks;
   }
 
   /**
    * Generates for several prompts at once, together with those of other calls that are under way. Results come in the
-   * order of the requests. Rejects with `ConfigError`, with nothing begun, for requests that cannot be; with
+   * order of the requests, those of one request's samples one behind the other. Rejects with `ConfigError`, with nothing begun, for requests that cannot be; with
    * `DeviceError` when the device is lost.
    */
   async generate(requests: readonly GenerateRequest[]): Promise<GenerateResult[]> {
     const begun = performance.now();
     const prompts = requests.map((request) => this.promptOf(request));
-    const results = requests.map((request, i) => this.begin(request, prompts[i], begun));
+    const results = requests.flatMap((request, i) => this.begin(request, prompts[i], begun));
     this.running ??= this.run().finally(() => {
       this.running = null;
     });
@@ -133,6 +142,7 @@ export class Generator {
 
   private promptOf(request: GenerateRequest): readonly number[] {
     requireSampling(request);
+    requireSamples(request);
     const { prompt, maxTokens = MAX_TOKENS } = request;
     const { config, tokenizer, name } = this.model;
     if (typeof prompt === 'string' && tokenizer === null) {
@@ -161,24 +171,49 @@ export class Generator {
     request: GenerateRequest,
     promptIds: readonly number[],
     begun: number,
-  ): Promise<GenerateResult> {
+  ): Promise<GenerateResult>[] {
     const { config, tokenizer } = this.model;
-    const { signal, stop = config.eosIds, maxTokens = MAX_TOKENS, salt, id = `text ${this.count}` } = request;
+    const { signal, stop = config.eosIds, maxTokens = MAX_TOKENS, salt, n = 1 } = request;
+    const { id = `text ${this.count}` } = request;
     this.count += 1;
-    const generation = new Generation({ request, promptIds, stop, tokenizer, begun });
+    const samples = Array.from({ length: n }, (_, sample) => {
+      const name = sample === 0 ? id : `${id} sample ${sample}`;
+      const generation = new Generation({ request, promptIds, stop, sample, tokenizer, begun });
+      return { name, generation };
+    });
     try {
+      const taken = samples.find(({ name }) => this.live.has(name));
+      if (taken) throw new ConfigError(`request ${taken.name} is not finished yet; give it another id`);
       this.engine.add({ id, tokens: promptIds, maxOutputTokens: maxTokens, salt });
     } catch (error) {
-      generation.reject(error);
-      return generation.result;
+      for (const { generation } of samples) generation.reject(error);
+      return samples.map(({ generation }) => generation.result);
     }
-    this.live.set(id, generation);
+    for (const { name, generation } of samples) this.live.set(name, generation);
+    if (n > 1) {
+      this.forks.set(
+        id,
+        samples.slice(1).map(({ name }) => ({ id: name, maxOutputTokens: maxTokens })),
+      );
+    }
     const abort = () => {
-      this.engine.abort(id);
+      for (const { name } of samples) this.engine.abort(name);
     };
     if (signal?.aborted === true) abort();
     else signal?.addEventListener('abort', abort, { once: true });
-    return generation.result.finally(() => signal?.removeEventListener('abort', abort));
+    return samples.map(({ generation }) =>
+      generation.result.finally(() => signal?.removeEventListener('abort', abort)),
+    );
+  }
+
+  /** One that ended before its first token takes the samples with it that were to be its forks. */
+  private conclude(request: FinishedRequest): void {
+    const names = [request.id, ...(this.forks.get(request.id) ?? []).map(({ id }) => id)];
+    this.forks.delete(request.id);
+    for (const name of names) {
+      this.live.get(name)?.finish(request);
+      this.live.delete(name);
+    }
   }
 
   /** Steps until nothing is left. A failure is that of all who wait. */
@@ -188,19 +223,26 @@ export class Generator {
         const { finished } = await this.engine.step();
         // On the CPU a step is one task: whoever draws or stops gets a turn between two of them.
         if (this.engine.worker.kind === 'simulated') await macrotask();
-        for (const request of finished) {
-          this.live.get(request.id)?.finish(request);
-          this.live.delete(request.id);
-        }
+        for (const request of finished) this.conclude(request);
       }
     } catch (error) {
       const failed = [...this.live];
       this.live.clear();
+      this.forks.clear();
       for (const [id, generation] of failed) {
         this.engine.abort(id);
         generation.reject(error);
       }
     }
+  }
+}
+
+function requireSamples({ n = 1, temperature = 0 }: GenerateRequest): void {
+  if (!Number.isInteger(n) || n < 1) throw new ConfigError(`n is ${n}; use an integer of at least 1`);
+  if (n > 1 && temperature === 0) {
+    throw new ConfigError(
+      `n is ${n} at temperature 0, where all samples are the same; use a temperature above 0, or n 1`,
+    );
   }
 }
 

@@ -70,6 +70,45 @@ export class Scheduler {
    * The last token that it samples is never written, so it needs no slot.
    */
   add(request: Request): void {
+    this.requireRoom(request);
+    this.queues.enqueue(request, this.config.policy);
+  }
+
+  /**
+   * Starts `child` on the pages that `parent` has for its first `sharedTokens` tokens. Where that cannot be, the child is
+   * queued like any other request: the parent holds no pages now or no longer has what these tokens need, or there is
+   * no room to run or to copy. Gives the tokens that are shared, 0 for a child that is queued.
+   * Throws `ConfigError` as `add` does.
+   */
+  fork(parent: Request, child: Request, sharedTokens: number): number {
+    this.requireRoom(child);
+    if (!this.canShare(parent, sharedTokens) || !this.forkPages(parent, child, sharedTokens)) {
+      this.queues.enqueue(child, this.config.policy);
+      return 0;
+    }
+    child.computedTokens = sharedTokens;
+    // What the parent did not write itself, the child's rings do not hold either.
+    child.foundTokens = Math.min(parent.foundTokens, sharedTokens);
+    child.sharedPrefixTokens = parent.sharedPrefixTokens;
+    child.hitTokens = { device: Math.min(sharedTokens, child.promptTokens), host: 0 };
+    this.run(child);
+    return sharedTokens;
+  }
+
+  private canShare(parent: Request, tokens: number): boolean {
+    const { status, computedTokens } = parent;
+    const holdsRows = status === 'running' || status === 'loaded';
+    if (!holdsRows || tokens < 1 || this.queues.running.length >= this.config.maxRunning) return false;
+    return tokens <= computedTokens && this.cache.canFork(parent.id, tokens, computedTokens);
+  }
+
+  private forkPages(parent: Request, child: Request, tokens: number): boolean {
+    // One that is leaving still holds pages under this name.
+    if (this.leaving.has(child.id)) return false;
+    return this.cache.fork(parent, child, tokens, this.reservedPages() + this.pagesBeyond(child, tokens));
+  }
+
+  private requireRoom(request: Request): void {
     const slots = request.promptTokens + Math.max(request.maxOutputTokens - 1, 0);
     const needed = this.cache.pagesNeededAtOnce(slots, this.inFlightMax);
     if (needed > this.cache.pageCountMax) {
@@ -78,7 +117,6 @@ export class Scheduler {
           `need ${needed} pages, the pool has ${this.cache.pageCountMax} usable ones; enlarge the pool or shorten the request`,
       );
     }
-    this.queues.enqueue(request, this.config.policy);
   }
 
   /** One schedule pass. Publishes the keys of the pages that it schedules; the caller must then run the step. */
@@ -94,6 +132,7 @@ export class Scheduler {
       request.computedTokens += scheduledTokens;
       request.inFlightTokens += scheduledTokens;
       request.stepsInFlight += 1;
+      request.sampledFrom = request.id;
     }
     return {
       step,
@@ -346,6 +385,7 @@ export class Scheduler {
       hit,
       computedTokens: 0,
       newTokens,
+      seenTokens: seenTokens(request),
       reservedPages: this.reservedPages() + this.pagesBeyond(request, hit.tokens + newTokens),
       useWatermark: this.queues.running.length > 0,
     });

@@ -19,6 +19,15 @@ export type Command = { readonly step: number } & (
       readonly stopTokens: readonly number[];
       readonly priority: number;
     }
+  | {
+      readonly type: 'fork';
+      readonly id: string;
+      readonly parent: string;
+      /** Tokens at the parent's end that it leaves out, and those that it has instead. */
+      readonly without: number;
+      readonly tokens: readonly number[];
+      readonly outputTokens: number;
+    }
   | { readonly type: 'abort'; readonly id: string }
   /** `isForced`: whatever is under way. */
   | { readonly type: 'reset'; readonly isForced: boolean }
@@ -78,11 +87,12 @@ export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): 
       acknowledgementLag: random.pick([1, 2, 3, 6]),
     },
   };
+  const commands = drawCommands(random, steps, cache, isCrowded);
   return {
     seed,
     config,
     steps,
-    commands: drawCommands(random, steps, cache, isCrowded).map((command) => {
+    commands: withForks(new Random(seed * 37 + 5), steps, commands).map((command) => {
       if (command.type === 'add' && beside.chance(0.3)) return { ...command, stopTokens: [STOP] };
       if (command.type === 'reset') return { ...command, isForced: beside.chance(0.5) };
       return command;
@@ -183,6 +193,31 @@ function drawCommands(random: Random, steps: number, cache: GroupedCache, isCrow
     if (random.chance(0.02)) commands.push({ type: 'reset', step, isForced: false });
   }
   return commands;
+}
+
+/** In some lives, requests that begin with what another one has: mostly one that came shortly before. */
+function withForks(random: Random, steps: number, commands: readonly Command[]): Command[] {
+  if (!random.chance(0.3)) return [...commands];
+  const all: Command[] = [];
+  let added = 0;
+  let forks = 0;
+  for (let step = 0; step < steps; step += 1) {
+    const own = commands.filter((command) => command.step === step);
+    added += own.filter(({ type }) => type === 'add').length;
+    all.push(...own);
+    for (; added > 0 && random.chance(0.4); forks += 1) {
+      const parent = random.chance(0.3)
+        ? `f${Math.max(0, forks - random.between(1, 3))}`
+        : `r${Math.max(0, added - random.between(1, 5))}`;
+      const without = random.pick([0, 0, 1, 3]);
+      const tokens = without > 0 || random.chance(0.3) ? [random.between(0, 99)] : [];
+      all.push({
+        ...{ type: 'fork', step, id: `f${forks}`, parent, without, tokens },
+        outputTokens: random.pick([1, 2, 6, 12]),
+      });
+    }
+  }
+  return all;
 }
 
 /** Beginnings that several prompts share, so that there is something to find. */

@@ -54,6 +54,7 @@ class Simulation {
   private readonly hasFence: boolean;
   private readonly slotsOfJob = new Map<JobId, readonly SlotId[]>();
   private mismatches = 0;
+  private sharingForks = 0;
   private failure: Failure | null = null;
 
   constructor(script: Script, options: SimulationOptions) {
@@ -89,6 +90,7 @@ class Simulation {
         flushes,
         failures: storesFailed + loadsFailed,
         preemptions: requests.preemptions,
+        sharingForks: this.sharingForks,
       },
     };
   }
@@ -125,14 +127,26 @@ class Simulation {
     else if (command.type === 'reset' && command.isForced) void this.engine.reset();
     else if (command.type === 'reset') this.engine.resetPrefixCache();
     else {
-      const { id, tokens, outputTokens, stopTokens, priority } = command;
       try {
-        this.engine.add({ id, tokens, maxOutputTokens: outputTokens, stopTokens, priority });
+        this.begin(command);
       } catch (error) {
-        // A request that can never fit is refused, and nothing has changed.
+        // A request that can never fit, or forks one that is over, is refused, and nothing has changed.
         if (!(error instanceof ConfigError)) throw error;
       }
     }
+  }
+
+  private begin(command: Extract<Command, { readonly type: 'add' | 'fork' }>): void {
+    const { id, tokens, outputTokens: maxOutputTokens } = command;
+    if (command.type === 'add') {
+      const { stopTokens, priority } = command;
+      this.engine.add({ id, tokens, maxOutputTokens, stopTokens, priority });
+      return;
+    }
+    const { parent, without } = command;
+    const source = [...this.engine.scheduler.queues.all()].find((request) => request.id === parent);
+    const parentTokens = Math.max(0, (source?.sequence.length ?? 0) - without);
+    if (this.engine.fork(parent, { id, parentTokens, tokens, maxOutputTokens }) > 0) this.sharingForks += 1;
   }
 
   private async check(step: number, { plan }: StepReport): Promise<void> {

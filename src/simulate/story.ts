@@ -41,6 +41,10 @@ function describeCommand(command: Command): string {
     return `reset of the prefix cache${command.isForced ? ', whatever is under way' : ''}`;
   }
   if (command.type === 'abort') return `abort ${command.id}`;
+  if (command.type === 'fork') {
+    const { id, parent, without, tokens: own, outputTokens: produced } = command;
+    return `fork ${id} of ${parent}: without its last ${without} tokens, ${own.length} of its own, ${produced} to produce`;
+  }
   const { id, tokens, outputTokens, priority } = command;
   return `add ${id}: ${tokens.length} tokens from ${tokens[0]}, ${outputTokens} to produce, priority ${priority}`;
 }

@@ -84,9 +84,10 @@ export interface CacheGroup {
 
   /**
    * The first position that the request reads behind `tokens` computed tokens, if that is not there: a window has let
-   * go of it, it was never allocated, or the state stands for other tokens. Null if all is there.
+   * go of it, it was never allocated, or the state stands for other tokens. Null if all is there. `writtenTokens`: how
+   * far the request has written, if that is further: what is overwritten in place may stand for those by now.
    */
-  missingPage(id: RequestId, tokens: number): number | null;
+  missingPage(id: RequestId, tokens: number, writtenTokens?: number): number | null;
 
   publish(request: CacheRequest, limits: PublishLimits): void;
   /** Takes back the keys that stand for more than `fromToken` tokens. Gives the pages that had one. */

@@ -54,6 +54,12 @@ export class RecurrentGroup extends PagedGroup {
     return Math.max(0, tokens - 1);
   }
 
+  /** Inside a page there is one state, that of the last token. */
+  override missingPage(id: RequestId, tokens: number, writtenTokens = tokens): number | null {
+    if (writtenTokens > tokens && this.endsInside(tokens)) return this.positions(tokens) - 1;
+    return super.missingPage(id, tokens);
+  }
+
   /** States that stand exactly at the end of their page. */
   boundaryStates(id: RequestId): { group: GroupId; page: PageId; tokens: number }[] {
     const { tokensPerPage, id: group } = this.layout;
@@ -164,11 +170,11 @@ export class AlignedRecurrentGroup extends RecurrentGroup {
   }
 
   /** A state that stands for other tokens is none. Behind drafts it may be at no position: only a worker knows. */
-  override missingPage(id: RequestId, tokens: number): number | null {
+  override missingPage(id: RequestId, tokens: number, writtenTokens?: number): number | null {
     const position = this.positions(tokens) - 1;
     const standsAt = this.#running.get(id)?.tokensAt.get(position);
     if (standsAt !== undefined && standsAt !== tokens) return position;
-    return this.#draftedPages > 0 ? null : super.missingPage(id, tokens);
+    return this.#draftedPages > 0 ? null : super.missingPage(id, tokens, writtenTokens);
   }
 
   /** Publishes the states that stand exactly at the end of their page, or of the prompt. */

@@ -42,8 +42,9 @@ export class RingGroup extends PagedGroup {
     this.append(table, 1 - table.length, added);
   }
 
-  override missingPage(): null {
-    return null;
+  /** Each row overwrites the one a turn before, which the token of the row does not read any more. */
+  override missingPage(_id: RequestId, tokens: number, writtenTokens = tokens): number | null {
+    return writtenTokens > tokens + 1 ? 0 : null;
   }
 
   override publish(): void {

@@ -16,6 +16,21 @@ describe('pagefence generate', () => {
     expect(err).toMatch(/^5 prompt tokens \(0 from pages\), 12 tokens generated, [\d.]+\/s\n$/);
   });
 
+  it('--n: samples of one prompt, which is computed once, each named', async (context) => {
+    const model = modelSource('kjv-tiny', context);
+    const args = ['generate', 'And God said', '--model', model, ...base, '--n', '3', '--temperature', '1'];
+    const { status, out, err } = await runCli(args);
+    expect(status).toBe(0);
+    const texts = [1, 2, 3].map((sample) => {
+      const [, text] = new RegExp(`\\[${sample} of 3\\] (.*)`).exec(out)!;
+      return text;
+    });
+    expect(new Set(texts).size).toBe(3);
+    expect(err).toMatch(/^15 prompt tokens \(10 from pages\), 36 tokens generated/);
+    const refused = await runCli(['generate', 'x', '--model', model, ...base, '--n', '2']);
+    expect(refused.err).toMatch(/n is 2 at temperature 0/);
+  });
+
   it('runs several prompts as one batch, texts and ids, for a program to read', async (context) => {
     const model = modelSource('stories260k', context);
     const { goldens } = await sharedModel('stories260k', context);

@@ -56,6 +56,8 @@ describe('a generator', () => {
     [{ prompt: [1], topP: 0 }, 'topP is 0'],
     [{ prompt: [1], topK: 1.5 }, 'topK is 1.5'],
     [{ prompt: [1], seed: -1 }, 'seed is -1'],
+    [{ prompt: [1], n: 0, temperature: 1 }, 'n is 0'],
+    [{ prompt: [1], n: 2 }, 'n is 2 at temperature 0'],
   ])('refuses %j by name, and begins nothing', async (request: GenerateRequest, message) => {
     const generator = await small();
     await expect(generator.generate([{ prompt: [1] }, request])).rejects.toThrow(message);
@@ -72,6 +74,48 @@ describe('a generator', () => {
     const [stopped] = await generator.generate([{ prompt: [1, 2, 3], maxTokens: 20, stop: [stop] }]);
     expect(stopped.finish).toBe('stop');
     expect(stopped.ids).toEqual(free.ids.slice(0, free.ids.indexOf(stop)));
+    await generator.close();
+  });
+
+  it('computes the prompt of several samples once, and each is what it is alone', async () => {
+    const dice = { prompt: [1, 2, 3, 4, 5, 6], maxTokens: 8, temperature: 1.5, stop: [] };
+    const alone = await small();
+    const expected: (readonly number[])[] = [];
+    for (const seed of [7, 8, 9]) {
+      const [{ ids }] = await alone.generate([{ ...dice, seed, salt: String(seed) }]);
+      expected.push(ids);
+    }
+    await alone.close();
+    expect(new Set(expected.map(String)).size).toBe(3);
+    // With few places, or few pages, the samples wait for each other and are the same.
+    for (const sizes of [{}, { runningMax: 2 }, { poolPages: 9 }, { hostSlots: 8 }]) {
+      const generator = await small(sizes);
+      const seen: number[][] = [[], [], []];
+      const results = await generator.generate([
+        { ...dice, seed: 7, n: 3, onToken: ({ token, sample }) => seen[sample].push(token) },
+      ]);
+      expect(
+        results.map(({ ids }) => ids),
+        JSON.stringify(sizes),
+      ).toEqual(expected);
+      expect(seen).toEqual(expected);
+      expect(results.map(({ sample }) => sample)).toEqual([0, 1, 2]);
+      generator.engine.checkIntegrity();
+      expect(generator.engine.cache.freePages).toBe(generator.engine.cache.pageCountMax);
+      if (Object.keys(sizes).length === 0) {
+        expect(results.map(({ hits }) => hits.device)).toEqual([0, 6, 6]);
+        // The prompt once, and the last token of a text is not computed.
+        expect(generator.engine.statistics().computedTokens).toBe(6 + 3 * 7);
+      }
+      await generator.close();
+    }
+  });
+
+  it('that is aborted before the first token ends all samples', async () => {
+    const generator = await small();
+    const signal = AbortSignal.abort();
+    const results = await generator.generate([{ prompt: [1, 2], n: 3, maxTokens: 4, temperature: 1, signal }]);
+    expect(results.map(({ finish }) => finish)).toEqual(['aborted', 'aborted', 'aborted']);
     await generator.close();
   });
 
