@@ -1,5 +1,5 @@
 /** Text from a model whose whole memory of a text is the paged cache. */
-import { engineConfigSchema, parseConfig, type EngineConfigInput } from '../config.ts';
+import { engineConfigSchema, parseConfig, type EngineConfig, type EngineConfigInput } from '../config.ts';
 import { createEngine } from '../create-engine.ts';
 import { Engine, type EngineOptions } from '../engine.ts';
 import { ConfigError } from '../errors.ts';
@@ -11,8 +11,14 @@ import type { Request } from '../schedule/request.ts';
 import { cacheConfigFor } from './cache-layout.ts';
 import { Generation, type GenerateRequest, type GenerateResult } from './generation.ts';
 import type { Model } from './model.ts';
-import { DeviceModelRunner, ReferenceModelRunner, type ModelRunner } from './model-runner.ts';
+import {
+  DeviceModelRunner,
+  ReferenceModelRunner,
+  type DraftGroup,
+  type ModelRunner,
+} from './model-runner.ts';
 import { requireSampling } from './sample.ts';
+import type { Speculation } from '../speculation.ts';
 
 export type { GeneratedToken, GenerateRequest, GenerateResult } from './generation.ts';
 
@@ -30,6 +36,8 @@ export interface GeneratorOptions {
   readonly stepTokensMax?: number;
   /** Requests that run at once. Default: 16. */
   readonly runningMax?: number;
+  /** Speculative decoding: tokens that the model's drafter proposes for a step. Default: 0, none. */
+  readonly draftTokens?: number;
   /** Whatever else an engine can be told. */
   readonly engine?: {
     readonly cache?: Partial<
@@ -48,9 +56,16 @@ export interface LogitsPlace {
 }
 
 type GeneratorEngine = Engine<WebGpuWorker | SimulatedWorker>;
-type Hooks = Pick<EngineOptions, 'nextToken' | 'onCacheEvent'>;
+type Hooks = Pick<EngineOptions, 'nextToken' | 'speculation' | 'onCacheEvent'>;
 
-const DEFAULTS = { tokensPerPage: 16, poolPages: 256, hostSlots: 0, stepTokensMax: 256, runningMax: 16 };
+const DEFAULTS = {
+  tokensPerPage: 16,
+  poolPages: 256,
+  hostSlots: 0,
+  stepTokensMax: 256,
+  runningMax: 16,
+  draftTokens: 0,
+};
 const MAX_TOKENS = 64;
 
 /**
@@ -83,16 +98,43 @@ export class Generator {
   static async create(options: GeneratorOptions): Promise<Generator> {
     const { model, device, onCacheEvent, onLogits } = options;
     const live = new Map<string, Generation>();
-    const nextToken = async ({ id, sequence }: Request): Promise<number> => {
-      const logits = await made.runner.logits(id);
-      const position = sequence.length;
+    const choose = async (
+      { id, sequence }: Request,
+      draft = 0,
+    ): Promise<{ token: number; isOver: boolean }> => {
+      const logits = await made.runner.logits(id, draft);
+      const position = sequence.length + draft;
       onLogits?.(logits, { id, position });
-      const { token, isOver } = live.get(id)!.choose(logits, position);
-      if (isOver) made.engine.abort(id);
-      return token;
+      const chosen = live.get(id)!.choose(logits, position);
+      if (chosen.isOver) made.engine.abort(id);
+      return chosen;
     };
+    const verify = async (request: Request, drafts: readonly number[]): Promise<number[]> => {
+      const tokens: number[] = [];
+      for (let i = 0; i <= drafts.length; i += 1) {
+        const { token, isOver } = await choose(request, i);
+        tokens.push(token);
+        if (isOver || token !== drafts[i]) break;
+      }
+      return tokens;
+    };
+    const propose: Speculation['propose'] = (wanted) =>
+      made.runner.propose(
+        wanted.map(({ request: { id, sequence }, accepted, tokensMax }) => {
+          const token = sequence.tokens()[sequence.length - 1];
+          return { request: id, accepted, token, tokensMax };
+        }),
+      );
     const input = engineInput(options);
-    const hooks = { nextToken, onCacheEvent };
+    const { draftTokens, tokensPerPage } = { ...DEFAULTS, ...defined(options) };
+    const hooks: Hooks = {
+      nextToken: async (request) => (await choose(request)).token,
+      speculation:
+        draftTokens > 0
+          ? { tokensMax: draftTokens, boundaryTokens: tokensPerPage, verify, propose }
+          : undefined,
+      onCacheEvent,
+    };
     const made = device ? await onDevice(model, device, input, hooks) : onCpu(model, input, hooks);
     return new Generator(model, made, live);
   }
@@ -205,13 +247,24 @@ export class Generator {
 }
 
 function engineInput(options: GeneratorOptions): EngineConfigInput {
-  const { tokensPerPage, poolPages, hostSlots, stepTokensMax, runningMax } = {
+  const { tokensPerPage, poolPages, hostSlots, stepTokensMax, runningMax, draftTokens } = {
     ...DEFAULTS,
     ...defined(options),
   };
   const { cache, schedule, offload, transfer } = options.engine ?? {};
+  if (!Number.isInteger(draftTokens) || draftTokens < 0) {
+    throw new ConfigError(`draftTokens is ${draftTokens}; use a whole number, 0 or more`);
+  }
+  if (draftTokens > 0 && options.model.drafter === null) {
+    throw new ConfigError(
+      `draftTokens is ${draftTokens}, but ${options.model.name} has no drafter; leave draftTokens out`,
+    );
+  }
   return {
-    cache: { ...cache, ...cacheConfigFor(options.model.config, { tokensPerPage, pages: poolPages }) },
+    cache: {
+      ...cache,
+      ...cacheConfigFor(options.model.config, { tokensPerPage, pages: poolPages, draftTokens }),
+    },
     schedule: { maxTokensPerStep: stepTokensMax, maxRunning: runningMax, ...schedule },
     offload: { slots: hostSlots, ...offload },
     transfer,
@@ -224,6 +277,12 @@ function defined(options: GeneratorOptions): Partial<typeof DEFAULTS> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
+function draftGroupOf({ cache: { groups } }: EngineConfig): DraftGroup | null {
+  const group = groups.findIndex(({ kind }) => kind === 'recurrent');
+  const config = groups[group];
+  return config?.kind === 'recurrent' ? { group, tokensPerPage: config.tokensPerPage } : null;
+}
+
 async function onDevice(
   model: Model,
   device: GPUDevice,
@@ -232,7 +291,8 @@ async function onDevice(
 ): Promise<{ engine: GeneratorEngine; runner: ModelRunner }> {
   const runner = new DeviceModelRunner();
   const engine = await createEngine(input, { device, forward: runner.run, ...hooks });
-  const { cache, schedule } = engine.config;
+  const { config } = engine;
+  const { cache, schedule } = config;
   try {
     await runner.attach(engine.worker, {
       model,
@@ -241,6 +301,8 @@ async function onDevice(
       pages: cache.pages,
       rowsMax: schedule.maxTokensPerStep,
       requestsMax: schedule.maxRunning,
+      draftTokens: hooks.speculation?.tokensMax,
+      draftGroup: draftGroupOf(config),
     });
   } catch (error) {
     await engine.close();
@@ -259,7 +321,7 @@ function onCpu(
   const slots = offload.slots * offload.pagesPerSlot;
   const host = slots > 0 ? new HostMemory({ slots, slotBytes: cache.pageBytes }) : null;
   const sizes = { tokensPerPage: cache.tokensPerPage, strideBytes: cache.pageBytes };
-  const runner = new ReferenceModelRunner(model, sizes);
+  const runner = new ReferenceModelRunner(model, sizes, draftGroupOf(config));
   const worker = new SimulatedWorker({ cache, transfer, host, witness: false, forward: runner.run });
   return { engine: new Engine<WebGpuWorker | SimulatedWorker>({ config, worker, host, ...hooks }), runner };
 }

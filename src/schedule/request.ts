@@ -36,6 +36,8 @@ export interface Request {
    * what they are before their step is processed.
    */
   unseenTokens: number;
+  /** Proposed tokens behind the sequence: the step that computes its last token computes them as well. */
+  drafts: readonly number[];
   /** Tokens that it did not compute itself since it was last admitted: found on the device, or loaded. */
   foundTokens: number;
   /** What its prompt shares with others beyond what could be found: states that end there are worth keeping. */
@@ -75,6 +77,7 @@ export function createRequest(what: NewRequest): Request {
     stepsInFlight: 0,
     inFlightTokens: 0,
     unseenTokens: 0,
+    drafts: [],
     foundTokens: 0,
     sharedPrefixTokens: 0,
     finishReason: null,

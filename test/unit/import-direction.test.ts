@@ -54,7 +54,9 @@ const RULES: Record<string, readonly string[]> = {
     'reference',
     'runtime/detect',
     'schedule',
+    'speculation',
   ],
+  speculation: ['schedule/request'],
 };
 
 function sources(folder: string): string[] {
