@@ -5,6 +5,7 @@
  */
 export { createEngine, type CreateEngineOptions } from './create-engine.ts';
 export { Engine, type EngineOptions, type Rank, type RequestInput, type StepReport } from './engine.ts';
+export type { Drafting, Speculation } from './speculation.ts';
 export type { EngineStatistics } from './statistics.ts';
 export {
   cacheConfigSchema,
