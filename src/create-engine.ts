@@ -17,7 +17,7 @@ const STAGED_POOL_BYTES_MIN = 16 * 2 ** 20;
 
 export interface CreateEngineOptions extends Pick<
   EngineOptions,
-  'nextToken' | 'onCacheEvent' | 'onOffloadEvent'
+  'nextToken' | 'speculation' | 'onCacheEvent' | 'onOffloadEvent'
 > {
   /**
    * The device that holds the pages. It stays the caller's: the engine makes and destroys its own buffers on it and
@@ -68,7 +68,7 @@ export async function createEngine(
   input: EngineConfigInput,
   options: CreateEngineOptions = {},
 ): Promise<Engine<WebGpuWorker | SimulatedWorker>> {
-  const { device, forward, nextToken, onCacheEvent, onOffloadEvent } = options;
+  const { device, forward, nextToken, speculation, onCacheEvent, onOffloadEvent } = options;
   if ('queue' in options) {
     throw new ConfigError(
       'the options are a device; give the device by name: createEngine(config, { device })',
@@ -100,7 +100,16 @@ export async function createEngine(
     throw error;
   }
   const [{ worker, host }, ...otherRanks] = ranks;
-  return new Engine({ config, worker, host, otherRanks, nextToken, onCacheEvent, onOffloadEvent });
+  return new Engine({
+    config,
+    worker,
+    host,
+    otherRanks,
+    nextToken,
+    speculation,
+    onCacheEvent,
+    onOffloadEvent,
+  });
 }
 
 function hostFor({ offload, cache }: EngineConfig): HostMemory {

@@ -22,7 +22,8 @@ import { Scheduler } from './schedule/scheduler.ts';
 import type { StepRecord } from './schedule/step-log.ts';
 import type { ForwardRequest, StepOutcome, StepPlan, WitnessReport, Worker } from './schedule/step-plan.ts';
 import { RunStatistics, type EngineStatistics } from './statistics.ts';
-import { requestId, type RequestId } from './units.ts';
+import type { Drafting, Speculation } from './speculation.ts';
+import { ceilDiv, requestId, type RequestId } from './units.ts';
 
 export type { ForkInput, RequestInput } from './request-input.ts';
 
@@ -48,6 +49,8 @@ export interface EngineOptions<W extends Worker = Worker> {
    * flight it is asked before the step that computes the last token comes back.
    */
   readonly nextToken?: (request: Request) => number | Promise<number>;
+  /** Speculative decoding; it takes the place of `nextToken`. Needs one rank and one step in flight. */
+  readonly speculation?: Speculation;
   readonly onCacheEvent?: (event: CacheEvent) => void;
   /** What happens in the host tier. Called in the middle of an operation: it must not call back into the engine. */
   readonly onOffloadEvent?: (event: OffloadEvent) => void;
@@ -79,6 +82,7 @@ export class Engine<W extends Worker = Worker> {
   /** Carries out each step on every rank. */
   private executor: Worker;
   private readonly nextToken: (request: Request) => number | Promise<number>;
+  private readonly speculation: Speculation | null;
   private readonly hasher: PrefixHasher;
   private readonly live = new Map<RequestId, Request>();
   private readonly aborts = new Set<RequestId>();
@@ -98,11 +102,13 @@ export class Engine<W extends Worker = Worker> {
   constructor(options: EngineOptions<W>) {
     const { config, worker, host } = options;
     requireGroups(config);
+    if (options.speculation) requireSpeculation(config);
     this.config = config;
     this.host = host;
     this.allRanks = [{ worker, host }, ...(options.otherRanks ?? [])];
     this.executor = executorOf(this.allRanks, config);
     this.nextToken = options.nextToken ?? mixedToken;
+    this.speculation = options.speculation ?? null;
     this.hasher = createPrefixHasher({ salt: config.cache.salt });
     this.cache = new CacheManager(config.cache, {
       onEvent: options.onCacheEvent,
@@ -179,10 +185,15 @@ export class Engine<W extends Worker = Worker> {
    * is where the parent waits, loads or was preempted, where it has written over what those tokens need (states, rings
    * and windows, if fewer than all are shared), and where pages or places to run are short.
    *
-   * Throws `ConfigError`, with nothing changed, for a parent that is finished or unknown, and for a fork that is malformed
-   * or can never fit.
+   * Throws `ConfigError`, with nothing changed, for a parent that is finished or unknown, for a fork that is malformed
+   * or can never fit, and where the engine speculates.
    */
   fork(parentId: string, input: ForkInput): number {
+    if (this.speculation) {
+      throw new ConfigError(
+        `request ${parentId} has drafts behind it, which a fork cannot share; fork in an engine without speculation`,
+      );
+    }
     const parent = this.live.get(requestId(parentId));
     if (!parent) {
       throw new ConfigError(
@@ -415,7 +426,7 @@ export class Engine<W extends Worker = Worker> {
     outcome.catch(() => undefined);
     const sampling = output.scheduled
       .map(({ request }) => request)
-      .filter(({ computedTokens, sequence }) => computedTokens === sequence.length);
+      .filter(({ computedTokens, sequence }) => computedTokens >= sequence.length);
     this.inFlight.push({
       output,
       plan,
@@ -447,10 +458,16 @@ export class Engine<W extends Worker = Worker> {
   private async sample(step: StepInFlight): Promise<void> {
     if (step.isSampled) return;
     step.isSampled = true;
+    const drafting: Drafting[] = [];
     // Forks may join while the others are asked.
     for (const request of step.sampling) {
       if (request.status === 'finished') continue;
       try {
+        if (this.speculation) {
+          drafting.push(await this.verify(request, this.speculation));
+          step.sampled.push(request);
+          continue;
+        }
         const token = this.nextToken(request);
         request.sequence.append(typeof token === 'number' ? token : await token);
         request.unseenTokens += 1;
@@ -459,6 +476,44 @@ export class Engine<W extends Worker = Worker> {
         step.failures.set(request, error);
       }
     }
+    if (this.speculation) await this.propose(drafting, this.speculation);
+  }
+
+  /** Takes in the drafts that are right and the token behind them; rows of the others count as not computed. */
+  private async verify(request: Request, speculation: Speculation): Promise<Drafting> {
+    const { sequence, stopTokens, promptTokens, maxOutputTokens } = request;
+    const drafts = request.drafts.slice(0, request.computedTokens - sequence.length);
+    request.drafts = [];
+    const before = sequence.length;
+    for (const token of await speculation.verify(request, drafts)) {
+      sequence.append(token);
+      if (stopTokens.has(token)) break;
+    }
+    const { length } = sequence;
+    const accepted = length - before - 1;
+    invariant(
+      accepted >= 0 && accepted <= drafts.length,
+      `${accepted} of ${drafts.length} drafts were right`,
+    );
+    request.computedTokens = length - 1;
+    this.run.verify(drafts.length, accepted);
+    const { boundaryTokens } = speculation;
+    const tokensMax = Math.min(
+      speculation.tokensMax,
+      promptTokens + maxOutputTokens - length - 1,
+      ceilDiv(length, boundaryTokens) * boundaryTokens - length,
+    );
+    return { request, accepted, tokensMax };
+  }
+
+  private async propose(drafting: readonly Drafting[], speculation: Speculation): Promise<void> {
+    const wanted = drafting.filter(({ request, tokensMax, accepted }) => {
+      const isOver = this.aborts.has(request.id) || tokensMax < 0;
+      return !isOver && tokensMax + accepted > 0;
+    });
+    if (wanted.length === 0) return;
+    const proposed = await speculation.propose(wanted);
+    for (const [i, { request }] of wanted.entries()) request.drafts = proposed[i];
   }
 
   /** Takes note of the tokens that a step sampled. */
@@ -471,7 +526,7 @@ export class Engine<W extends Worker = Worker> {
     for (const request of sampled) {
       // Aborted, or ended by the step before: nobody is told of what came after.
       if (request.status === 'finished') continue;
-      request.unseenTokens -= 1;
+      if (!this.speculation) request.unseenTokens -= 1;
       const seen = seenTokens(request);
       const isStop =
         request.stopTokens.size > 0 && request.stopTokens.has(request.sequence.tokens(seen)[seen - 1]);
@@ -490,18 +545,21 @@ export class Engine<W extends Worker = Worker> {
     computedBefore,
     scheduledTokens,
   }: ScheduledRequest): ForwardRequest {
-    const { sequence } = request;
+    const { sequence, drafts } = request;
     const end = computedBefore + scheduledTokens;
     // A worker may begin this step after the next one was planned.
     const isEarly = this.inFlight.length > 0;
+    const known = Math.min(end, sequence.length);
+    const tokens = sequence.tokens(known);
     return {
+      ...(end > known && { drafts: end - known }),
       requestId: request.id,
       start: computedBefore,
       end,
       computedFrom: request.foundTokens,
       tables: isEarly ? holdings.tables.map((table) => table.slice()) : holdings.tables,
-      tokens: sequence.tokens(end),
-      unitSeeds: sequence.pageSeeds(Math.floor(end / sequence.unitTokens) + 1),
+      tokens: end > known ? Uint32Array.from([...tokens, ...drafts.slice(0, end - known)]) : tokens,
+      unitSeeds: sequence.pageSeeds(Math.floor(known / sequence.unitTokens) + 1),
     };
   }
 
@@ -552,6 +610,14 @@ function executorOf<W extends Worker>(ranks: readonly Rank<W>[], { cache }: Engi
     );
   }
   return ranks.length === 1 ? ranks[0].worker : new RankedWorker(ranks.map(({ worker }) => worker));
+}
+
+function requireSpeculation({ cache: { contextParallel }, schedule: { stepsInFlight } }: EngineConfig): void {
+  if (contextParallel > 1 || stepsInFlight > 1) {
+    throw new ConfigError(
+      `speculation with contextParallel ${contextParallel} and stepsInFlight ${stepsInFlight}; use 1 of each`,
+    );
+  }
 }
 
 /** Layers over an encoder's output need that output, which no request brings. */

@@ -6,6 +6,7 @@
 export { createEngine, type CreateEngineOptions } from './create-engine.ts';
 export { Engine, type EngineOptions, type Rank, type StepReport } from './engine.ts';
 export type { ForkInput, RequestInput } from './request-input.ts';
+export type { Drafting, Speculation } from './speculation.ts';
 export type { EngineStatistics } from './statistics.ts';
 export {
   cacheConfigSchema,

@@ -13,6 +13,8 @@ export interface EngineStatistics {
   readonly hitTokens: { readonly device: number; readonly host: number };
   /** Rows computed, work done again after a preemption included. */
   readonly computedTokens: number;
+  /** Speculative decoding: drafted tokens that steps computed, and those that were right. */
+  readonly drafts: { readonly proposed: number; readonly accepted: number };
   readonly pages: { readonly allocated: number; readonly zeroed: number; readonly evicted: number };
   /** Store jobs whose keys were published, and those that ended without. */
   readonly stores: number;
@@ -40,6 +42,7 @@ export class RunStatistics {
   private outputTokens = 0;
   private readonly hitTokens = { device: 0, host: 0 };
   private computedTokens = 0;
+  private readonly drafts = { proposed: 0, accepted: 0 };
   private flushes = 0;
   private flushOverflows = 0;
   private flushWaits = 0;
@@ -55,6 +58,11 @@ export class RunStatistics {
     this.flushes += outcome.flushed.length;
     this.flushOverflows += outcome.overflowedPages;
     for (const id of plan.jobsToFlush) if (this.unreleased.has(id)) this.flushWaits += 1;
+  }
+
+  verify(proposed: number, accepted: number): void {
+    this.drafts.proposed += proposed;
+    this.drafts.accepted += accepted;
   }
 
   finish(request: FinishedRequest): void {
@@ -86,6 +94,7 @@ export class RunStatistics {
       outputTokens: this.outputTokens,
       hitTokens: { ...this.hitTokens },
       computedTokens: this.computedTokens,
+      drafts: { ...this.drafts },
       pages: { allocated: cache.pagesAllocated, zeroed: cache.pagesZeroed, evicted: cache.pagesEvicted },
       stores: connector.storesCompleted,
       storesFailed: connector.storesFailed,

@@ -21,6 +21,7 @@ export interface GenerateCliOptions {
   readonly pageTokens: number;
   readonly poolPages: number;
   readonly hostSlots: number;
+  readonly draftTokens: number;
   readonly worker: 'webgpu' | 'simulated';
   readonly json?: boolean;
 }
@@ -72,6 +73,8 @@ interface Report {
   readonly totalMs: number;
   readonly tokensPerSecond: number;
   readonly steps: number;
+  /** Drafted tokens that were computed, and the share of them that was right; `null` without drafts. */
+  readonly drafts: { readonly proposed: number; readonly accepted: number; readonly rate: number | null };
 }
 
 async function generate(
@@ -85,9 +88,11 @@ async function generate(
   },
 ): Promise<Report> {
   const { model, options, io, device, signal } = run;
-  const { pageTokens: tokensPerPage, poolPages, hostSlots } = options;
+  const { pageTokens: tokensPerPage, poolPages, hostSlots, draftTokens } = options;
   const { temperature, topK, topP, seed, n, maxTokens, json } = options;
-  const generator = await Generator.create({ model, device, tokensPerPage, poolPages, hostSlots });
+  const generator = await Generator.create({
+    ...{ model, device, tokensPerPage, poolPages, hostSlots, draftTokens },
+  });
   // One text is shown as it comes; several would run into each other.
   const streams = prompts.length === 1 && n === 1 && json !== true && model.tokenizer !== null;
   try {
@@ -99,10 +104,14 @@ async function generate(
       })),
     );
     const totalMs = performance.now() - begun;
+    const { proposed, accepted } = generator.engine.statistics().drafts;
+    const drafts = { proposed, accepted, rate: proposed === 0 ? null : accepted / proposed };
     const tokens = results.reduce((sum, { ids }) => sum + ids.length, 0);
     if (json !== true) {
       await writeText(io.stdout, streams ? '\n' : results.map((result) => shown(result, n)).join('\n'));
       io.stderr.write(summary(results, tokens, totalMs));
+      if (proposed > 0)
+        io.stderr.write(`${formatCount(accepted)} of ${formatCount(proposed)} drafted tokens were right\n`);
     }
     return {
       model: model.name,
@@ -110,6 +119,7 @@ async function generate(
       totalMs,
       tokensPerSecond: (tokens / totalMs) * 1000,
       steps: generator.engine.steps,
+      drafts,
     };
   } finally {
     await generator.close();

@@ -303,6 +303,9 @@ function addGenerate(program: Command, { io, exit }: { io: CliIo; exit: (status:
     .addOption(option('--pool-pages <n>', 'pages on the device', count({ min: 2 }), 256))
     .addOption(option('--host-slots <n>', 'pages in host memory', count({ min: 0 }), 0))
     .addOption(
+      option('--draft-tokens <n>', "tokens that the model's drafter proposes a step", count({ min: 0 }), 0),
+    )
+    .addOption(
       new Option('--worker <kind>', 'webgpu, or simulated: on the CPU')
         .argParser(oneOf(['webgpu', 'simulated']))
         .default('webgpu'),

@@ -51,12 +51,14 @@ export interface ModelCacheOptions {
   readonly tokensPerPage: number;
   /** Pages of the pool, over all groups, the null page included. */
   readonly pages: number;
+  /** Tokens that the drafter proposes. Above 0, its states have a group behind the layers'. Default: 0. */
+  readonly draftTokens?: number;
 }
 
 /** The cache of a model: its groups in one pool, pages of 32-bit floats. The stride is the largest group's page. */
 export function cacheConfigFor(
   config: ModelConfig,
-  { tokensPerPage, pages }: ModelCacheOptions,
+  { tokensPerPage, pages, draftTokens = 0 }: ModelCacheOptions,
 ): CacheConfigInput & { readonly groups: GroupConfigInput[] } {
   const plane = planeNumbers({ ...config, tokensPerPage });
   const groups = layerGroups(config).map(({ windowTokens, layers }): GroupConfigInput => {
@@ -65,5 +67,14 @@ export function cacheConfigFor(
       ? { kind: 'full-attention', ...common }
       : { kind: 'sliding-window', windowTokens, ...common };
   });
+  if (draftTokens > 0) {
+    groups.push({
+      kind: 'recurrent',
+      tokensPerPage,
+      pageBytes: config.hiddenSize * WORD_BYTES,
+      format: 'f32',
+      speculativePages: draftTokens,
+    });
+  }
   return { pages, groups };
 }

@@ -35,6 +35,8 @@ export interface ModelConfig {
   /** Tokens that a sliding layer reads, the current one included. `null` where no layer slides. */
   readonly windowTokens: number | null;
   readonly bosId: number | null;
+  /** Of the recurrent drafter that comes with the model: what multiplies embeddings on their way in. */
+  readonly drafter: { readonly embedScale: number } | null;
   /** Tokens that end a text. May be empty. */
   readonly eosIds: readonly number[];
 }
@@ -79,6 +81,9 @@ const fileSchema = z.looseObject({
   quantization_config: z.null().optional(),
   layer_types: z.array(z.enum(['full_attention', 'sliding_attention'])).nullish(),
   sliding_window: count.nullish(),
+  drafter: z
+    .looseObject({ type: z.literal('ema'), hidden_size: count, embed_scale: positive.default(1) })
+    .nullish(),
   bos_token_id: token.nullish(),
   eos_token_id: z.union([token, z.array(token)]).nullish(),
 });
@@ -117,9 +122,16 @@ export function parseModelConfig(json: unknown): ModelConfig {
     tiedEmbeddings: file.tie_word_embeddings,
     layerKinds,
     windowTokens: layerKinds.includes('sliding') ? file.sliding_window! : null,
+    drafter: drafterOf(file),
     bosId: file.bos_token_id ?? null,
     eosIds: typeof eos === 'number' ? [eos] : eos,
   };
+}
+
+function drafterOf({ drafter, hidden_size }: ConfigFile): ModelConfig['drafter'] {
+  if (!drafter) return null;
+  if (drafter.hidden_size === hidden_size) return { embedScale: drafter.embed_scale };
+  throw refusal('drafter.hidden_size', drafter.hidden_size, `is not the model's ${hidden_size}`);
 }
 
 function headDimOf({ head_dim, hidden_size, num_attention_heads }: ConfigFile): number {

@@ -1,5 +1,5 @@
 /** Text from a model whose whole memory of a text is the paged cache. */
-import { engineConfigSchema, parseConfig, type EngineConfigInput } from '../config.ts';
+import { engineConfigSchema, parseConfig, type EngineConfig, type EngineConfigInput } from '../config.ts';
 import { createEngine } from '../create-engine.ts';
 import { Engine, type EngineOptions, type ForkInput } from '../engine.ts';
 import { ConfigError } from '../errors.ts';
@@ -11,8 +11,14 @@ import type { FinishedRequest, Request } from '../schedule/request.ts';
 import { cacheConfigFor } from './cache-layout.ts';
 import { Generation, type GenerateRequest, type GenerateResult } from './generation.ts';
 import type { Model } from './model.ts';
-import { DeviceModelRunner, ReferenceModelRunner, type ModelRunner } from './model-runner.ts';
+import {
+  DeviceModelRunner,
+  ReferenceModelRunner,
+  type DraftGroup,
+  type ModelRunner,
+} from './model-runner.ts';
 import { requireSampling } from './sample.ts';
+import type { Speculation } from '../speculation.ts';
 
 export type { GeneratedToken, GenerateRequest, GenerateResult } from './generation.ts';
 
@@ -30,6 +36,8 @@ export interface GeneratorOptions {
   readonly stepTokensMax?: number;
   /** Requests that run at once. Default: 16. */
   readonly runningMax?: number;
+  /** Speculative decoding: tokens that the model's drafter proposes for a step. Default: 0, none. */
+  readonly draftTokens?: number;
   /** Whatever else an engine can be told. */
   readonly engine?: {
     readonly cache?: Partial<
@@ -50,9 +58,22 @@ export interface LogitsPlace {
 type GeneratorEngine = Engine<WebGpuWorker | SimulatedWorker>;
 /** Further samples of requests, by the name of the first: they are forked when its prompt has been computed. */
 type Forks = Map<string, readonly ForkInput[]>;
-type Hooks = Pick<EngineOptions, 'nextToken' | 'onCacheEvent'>;
+/** What a generator and the hooks of its engine both use. */
+interface Shared {
+  readonly live: Map<string, Generation>;
+  readonly forks: Forks;
+  readonly draftTokens: number;
+}
+type Hooks = Pick<EngineOptions, 'nextToken' | 'speculation' | 'onCacheEvent'>;
 
-const DEFAULTS = { tokensPerPage: 16, poolPages: 256, hostSlots: 0, stepTokensMax: 256, runningMax: 16 };
+const DEFAULTS = {
+  tokensPerPage: 16,
+  poolPages: 256,
+  hostSlots: 0,
+  stepTokensMax: 256,
+  runningMax: 16,
+  draftTokens: 0,
+};
 const MAX_TOKENS = 64;
 
 /**
@@ -74,6 +95,7 @@ export class Generator {
   /** By the engine's ids. */
   private readonly live: Map<string, Generation>;
   private readonly forks: Forks;
+  private readonly draftTokens: number;
   private count = 0;
   private running: Promise<void> | null = null;
 
@@ -87,34 +109,61 @@ export class Generator {
     const { model, device, onCacheEvent, onLogits } = options;
     const live = new Map<string, Generation>();
     const forks: Forks = new Map();
-    const nextToken = async ({ id, sequence, sampledFrom }: Request): Promise<number> => {
-      const logits = await made.runner.logits(sampledFrom);
+    const choose = async (
+      { id, sequence, sampledFrom }: Request,
+      draft = 0,
+    ): Promise<{ token: number; isOver: boolean }> => {
+      const logits = await made.runner.logits(sampledFrom, draft);
       const waiting = forks.get(id);
       forks.delete(id);
       for (const fork of waiting ?? []) made.engine.fork(id, fork);
-      const position = sequence.length;
+      const position = sequence.length + draft;
       onLogits?.(logits, { id, position });
-      const { token, isOver } = live.get(id)!.choose(logits, position);
-      if (isOver) made.engine.abort(id);
-      return token;
+      const chosen = live.get(id)!.choose(logits, position);
+      if (chosen.isOver) made.engine.abort(id);
+      return chosen;
     };
+    const verify = async (request: Request, drafts: readonly number[]): Promise<number[]> => {
+      const tokens: number[] = [];
+      for (let i = 0; i <= drafts.length; i += 1) {
+        const { token, isOver } = await choose(request, i);
+        tokens.push(token);
+        if (isOver || token !== drafts[i]) break;
+      }
+      return tokens;
+    };
+    const propose: Speculation['propose'] = (wanted) =>
+      made.runner.propose(
+        wanted.map(({ request: { id, sequence }, accepted, tokensMax }) => {
+          const token = sequence.tokens()[sequence.length - 1];
+          return { request: id, accepted, token, tokensMax };
+        }),
+      );
     const input = engineInput(options);
-    const hooks = { nextToken, onCacheEvent };
+    const { draftTokens, tokensPerPage } = { ...DEFAULTS, ...defined(options) };
+    const hooks: Hooks = {
+      nextToken: async (request) => (await choose(request)).token,
+      speculation:
+        draftTokens > 0
+          ? { tokensMax: draftTokens, boundaryTokens: tokensPerPage, verify, propose }
+          : undefined,
+      onCacheEvent,
+    };
     const made = device ? await onDevice(model, device, input, hooks) : onCpu(model, input, hooks);
-    return new Generator(model, made, live, forks);
+    return new Generator(model, made, { live, forks, draftTokens });
   }
 
   private constructor(
     model: Model,
     { engine, runner }: { readonly engine: GeneratorEngine; readonly runner: ModelRunner },
-    live: Map<string, Generation>,
-    forks: Forks,
+    { live, forks, draftTokens }: Shared,
   ) {
     this.model = model;
     this.engine = engine;
     this.runner = runner;
     this.live = live;
     this.forks = forks;
+    this.draftTokens = draftTokens;
   }
 
   /**
@@ -142,7 +191,7 @@ export class Generator {
 
   private promptOf(request: GenerateRequest): readonly number[] {
     requireSampling(request);
-    requireSamples(request);
+    requireSamples(request, this.draftTokens);
     const { prompt, maxTokens = MAX_TOKENS } = request;
     const { config, tokenizer, name } = this.model;
     if (typeof prompt === 'string' && tokenizer === null) {
@@ -237,23 +286,37 @@ export class Generator {
   }
 }
 
-function requireSamples({ n = 1, temperature = 0 }: GenerateRequest): void {
+function requireSamples({ n = 1, temperature = 0 }: GenerateRequest, draftTokens: number): void {
   if (!Number.isInteger(n) || n < 1) throw new ConfigError(`n is ${n}; use an integer of at least 1`);
   if (n > 1 && temperature === 0) {
     throw new ConfigError(
       `n is ${n} at temperature 0, where all samples are the same; use a temperature above 0, or n 1`,
     );
   }
+  if (n > 1 && draftTokens > 0) {
+    throw new ConfigError(`n is ${n} with ${draftTokens} drafts a step; use n 1, or leave draftTokens out`);
+  }
 }
 
 function engineInput(options: GeneratorOptions): EngineConfigInput {
-  const { tokensPerPage, poolPages, hostSlots, stepTokensMax, runningMax } = {
+  const { tokensPerPage, poolPages, hostSlots, stepTokensMax, runningMax, draftTokens } = {
     ...DEFAULTS,
     ...defined(options),
   };
   const { cache, schedule, offload, transfer } = options.engine ?? {};
+  if (!Number.isInteger(draftTokens) || draftTokens < 0) {
+    throw new ConfigError(`draftTokens is ${draftTokens}; use a whole number, 0 or more`);
+  }
+  if (draftTokens > 0 && options.model.drafter === null) {
+    throw new ConfigError(
+      `draftTokens is ${draftTokens}, but ${options.model.name} has no drafter; leave draftTokens out`,
+    );
+  }
   return {
-    cache: { ...cache, ...cacheConfigFor(options.model.config, { tokensPerPage, pages: poolPages }) },
+    cache: {
+      ...cache,
+      ...cacheConfigFor(options.model.config, { tokensPerPage, pages: poolPages, draftTokens }),
+    },
     schedule: { maxTokensPerStep: stepTokensMax, maxRunning: runningMax, ...schedule },
     offload: { slots: hostSlots, ...offload },
     transfer,
@@ -266,6 +329,12 @@ function defined(options: GeneratorOptions): Partial<typeof DEFAULTS> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
+function draftGroupOf({ cache: { groups } }: EngineConfig): DraftGroup | null {
+  const group = groups.findIndex(({ kind }) => kind === 'recurrent');
+  const config = groups[group];
+  return config?.kind === 'recurrent' ? { group, tokensPerPage: config.tokensPerPage } : null;
+}
+
 async function onDevice(
   model: Model,
   device: GPUDevice,
@@ -274,7 +343,8 @@ async function onDevice(
 ): Promise<{ engine: GeneratorEngine; runner: ModelRunner }> {
   const runner = new DeviceModelRunner();
   const engine = await createEngine(input, { device, forward: runner.run, ...hooks });
-  const { cache, schedule } = engine.config;
+  const { config } = engine;
+  const { cache, schedule } = config;
   try {
     await runner.attach(engine.worker, {
       model,
@@ -283,6 +353,8 @@ async function onDevice(
       pages: cache.pages,
       rowsMax: schedule.maxTokensPerStep,
       requestsMax: schedule.maxRunning,
+      draftTokens: hooks.speculation?.tokensMax,
+      draftGroup: draftGroupOf(config),
     });
   } catch (error) {
     await engine.close();
@@ -301,7 +373,7 @@ function onCpu(
   const slots = offload.slots * offload.pagesPerSlot;
   const host = slots > 0 ? new HostMemory({ slots, slotBytes: cache.pageBytes }) : null;
   const sizes = { tokensPerPage: cache.tokensPerPage, strideBytes: cache.pageBytes };
-  const runner = new ReferenceModelRunner(model, sizes);
+  const runner = new ReferenceModelRunner(model, sizes, draftGroupOf(config));
   const worker = new SimulatedWorker({ cache, transfer, host, witness: false, forward: runner.run });
   return { engine: new Engine<WebGpuWorker | SimulatedWorker>({ config, worker, host, ...hooks }), runner };
 }

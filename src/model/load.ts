@@ -2,6 +2,7 @@
 import { InputError } from '../errors.ts';
 import { detectRuntime } from '../runtime/detect.ts';
 import { parseModelConfig } from './config.ts';
+import { readDrafter } from './drafter.ts';
 import { filesInFolder } from './model-folder.ts';
 import type { Model } from './model.ts';
 import { Safetensors } from './safetensors.ts';
@@ -39,6 +40,7 @@ export async function loadModel(source: string | URL | Iterable<NamedBytes> | Mo
   return {
     name: files.name,
     config,
+    drafter: readDrafter(config, weights),
     weights: readWeights(config, weights),
     tokenizer: tokenizer === undefined ? null : createTokenizer({ tokenizer, settings }, config),
   };

@@ -1,5 +1,6 @@
 /** A model in memory: what it computes, its weights, and how it reads text. */
 import type { ModelConfig } from './config.ts';
+import type { DrafterWeights } from './drafter.ts';
 import type { TextTokenizer } from './tokenizer.ts';
 import type { ModelWeights } from './weights.ts';
 
@@ -8,6 +9,8 @@ export interface Model {
   readonly name: string;
   readonly config: ModelConfig;
   readonly weights: ModelWeights;
+  /** `null` where the model has none. */
+  readonly drafter: DrafterWeights | null;
   /** `null` where the model came without `tokenizer.json`. */
   readonly tokenizer: TextTokenizer | null;
 }

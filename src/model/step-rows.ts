@@ -15,8 +15,13 @@ export interface StepRows {
   readonly tables: readonly Uint32Array<ArrayBuffer>[];
   /** By group and row: `ROW_WORDS` words. */
   readonly places: readonly Uint32Array<ArrayBuffer>[];
-  /** By request: the row of its last token. */
+  /** By request: the rows of its last token and of its drafts, one behind the other. */
   readonly lastRows: Uint32Array<ArrayBuffer>;
+}
+
+/** Rows whose logits somebody asks for: of each request's last token, and of its drafts. */
+export function sampledRows(forward: readonly ForwardRequest[]): number {
+  return forward.reduce((sum, { drafts = 0 }) => sum + 1 + drafts, 0);
 }
 
 /** Lays out the computed tokens of a step. `groups`: how many page tables each request has. */
@@ -27,12 +32,13 @@ export function stepRows(
   const count = forward.reduce((sum, { start, end }) => sum + end - start, 0);
   const tokens = new Uint32Array(count);
   const positions = new Uint32Array(count);
-  const lastRows = new Uint32Array(forward.length);
+  const lastRows = new Uint32Array(sampledRows(forward));
+  let sampled = 0;
   let row = 0;
-  for (const [index, { start, end, tokens: all }] of forward.entries()) {
+  for (const { start, end, tokens: all, drafts = 0 } of forward) {
     tokens.set(all.subarray(start, end), row);
     for (let position = start; position < end; position += 1, row += 1) positions[row] = position;
-    lastRows[index] = row - 1;
+    for (let back = drafts; back >= 0; back -= 1, sampled += 1) lastRows[sampled] = row - 1 - back;
   }
   const byGroup = Array.from({ length: groups }, (_, group) =>
     groupRows(forward, group, count, tokensPerPage),

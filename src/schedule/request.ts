@@ -38,6 +38,8 @@ export interface Request {
   unseenTokens: number;
   /** Whose row of the step in flight its next token comes from: its parent's right after a fork, else its own. */
   sampledFrom: RequestId;
+  /** Proposed tokens behind the sequence: the step that computes its last token computes them as well. */
+  drafts: readonly number[];
   /** Tokens that it did not compute itself since it was last admitted: found on the device, or loaded. */
   foundTokens: number;
   /** What its prompt shares with others beyond what could be found: states that end there are worth keeping. */
@@ -78,6 +80,7 @@ export function createRequest(what: NewRequest): Request {
     inFlightTokens: 0,
     unseenTokens: 0,
     sampledFrom: what.id,
+    drafts: [],
     foundTokens: 0,
     sharedPrefixTokens: 0,
     finishReason: null,

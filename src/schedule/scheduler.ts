@@ -431,7 +431,8 @@ export class Scheduler {
       sharedPrefixTokens,
       stepTokensMax: Math.min(maxTokensPerStep, longPrefillTokens ?? Infinity),
     });
-    return end - start;
+    if (end < sequence.length) return end - start;
+    return end - start + Math.min(request.drafts.length, pass.budget - (end - start));
   }
 
   private record(request: Request, scheduledTokens: number, added: PagesByGroup, pass: Pass): void {
@@ -473,6 +474,7 @@ export class Scheduler {
 
   /** Gives back all that a request holds, once no step in flight uses it. */
   leave(request: Request): void {
+    request.drafts = [];
     if (request.stepsInFlight > 0) this.leaving.set(request.id, request);
     // One that never started, with the name of one that is leaving, holds nothing.
     else if (!this.leaving.has(request.id)) this.release(request);

@@ -56,6 +56,8 @@ export interface ForwardRequest {
   readonly tables: readonly (readonly PageId[])[];
   /** Token ids 0 to `end`. A view: copy it to keep it beyond the step. */
   readonly tokens: Uint32Array;
+  /** How many tokens at the end are drafts, which the sequence may turn out not to have. Default: 0. */
+  readonly drafts?: number;
   /** Word i: the start of the chained hash of the first i hash units, for all that begin before `end`. A view. */
   readonly unitSeeds: Uint32Array;
 }

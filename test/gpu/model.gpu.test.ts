@@ -285,7 +285,7 @@ inNode('a layer of SmolLM2 in its full width, random weights in bf16: the logits
   };
   const outputNorm = tensor('norm', 576);
   const weights = { embedding, layers: [layer], outputNorm, output: embedding };
-  const model: Model = { name: 'SmolLM2', config, weights, tokenizer: null };
+  const model: Model = { name: 'SmolLM2', config, weights, drafter: null, tokenizer: null };
   const prompt = [49_151, 0, 30_000, 7];
   const twin = twinLogits(model, prompt);
   await withDevice(async (device) => {

@@ -65,7 +65,9 @@ const RULES: Record<string, readonly string[]> = {
     'reference',
     'runtime/detect',
     'schedule',
+    'speculation',
   ],
+  speculation: ['schedule/request'],
 };
 
 function sources(folder: string): string[] {

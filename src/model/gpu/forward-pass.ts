@@ -18,7 +18,7 @@ import type { Model } from '../model.ts';
 import { attentionShapes } from '../attention-shape.ts';
 import { ropeFrequencies, rotations } from '../rope.ts';
 import type { TensorFormat } from '../safetensors.ts';
-import { stepRows } from '../step-rows.ts';
+import { sampledRows, stepRows } from '../step-rows.ts';
 import {
   padded,
   uploadMatrix,
@@ -40,6 +40,8 @@ export interface ForwardPassOptions extends UploadOptions {
   readonly rowsMax: number;
   /** Requests of one step. */
   readonly requestsMax: number;
+  /** Drafts of a request in one step at most. Default: 0. */
+  readonly draftTokens?: number;
   /** Default: what suits the device. */
   readonly form?: KernelForm;
 }
@@ -149,8 +151,8 @@ export class ForwardPass {
   }
 
   /**
-   * Submits the pass of one step before it returns. Resolves to the logits of each request's last token, [vocabulary],
-   * in the order of `forward`. Rejects with `DeviceError` when the device is lost.
+   * Submits the pass of one step before it returns. Resolves to the logits of each request's last token, and of its
+   * drafts, [vocabulary], in the order of `forward`. Rejects with `DeviceError` when the device is lost.
    */
   run(forward: readonly ForwardRequest[]): Promise<Float32Array<ArrayBuffer>[]> {
     const { config } = this.options.model;
@@ -174,15 +176,15 @@ export class ForwardPass {
       this.attend(layer, { ...this.places[index], step });
       this.feedForward(layer, step);
     }
-    this.norm(scratch.state, weights.outputNorm, forward.length, chosen);
+    this.norm(scratch.state, weights.outputNorm, rows.lastRows.length, chosen);
     kernels.product(commands, {
       operand: scratch.normed,
       matrix: weights.output,
-      rows: forward.length,
+      rows: rows.lastRows.length,
       stride: config.vocabSize,
       result: scratch.logits,
     });
-    return this.submit(forward.length);
+    return this.submit(sampledRows(forward));
   }
 
   /** Waits for logits under way, then gives all buffers back. */
@@ -270,12 +272,12 @@ export class ForwardPass {
     });
   }
 
-  private submit(requests: number): Promise<Float32Array<ArrayBuffer>[]> {
+  private submit(rows: number): Promise<Float32Array<ArrayBuffer>[]> {
     const { commands, ledger, scratch } = this;
     const { vocabSize } = this.options.model.config;
     const usage = BufferUsage.MAP_READ | BufferUsage.COPY_DST;
     const readback = this.idle.pop() ?? ledger.create('logits read-back', scratch.logits.size, usage);
-    const bytes = requests * vocabSize * WORD_BYTES;
+    const bytes = rows * vocabSize * WORD_BYTES;
     commands.copy(scratch.logits, 0, readback, 0, bytes);
     commands.submit('forward pass');
     const result = this.read(readback, bytes);
@@ -283,7 +285,7 @@ export class ForwardPass {
     result.catch(() => undefined).finally(() => this.reading.delete(result));
     this.reading.add(result);
     return result.then((logits) =>
-      Array.from({ length: requests }, (_, i) => logits.subarray(i * vocabSize, (i + 1) * vocabSize)),
+      Array.from({ length: rows }, (_, i) => logits.subarray(i * vocabSize, (i + 1) * vocabSize)),
     );
   }
 
@@ -334,7 +336,8 @@ function formatsOf({ embedding, layers, output }: DeviceWeights): TensorFormat[]
 }
 
 function createScratch(ledger: BufferLedger, options: ForwardPassOptions): Scratch {
-  const { rowsMax, requestsMax, segments } = options;
+  const { rowsMax, requestsMax, segments, draftTokens = 0 } = options;
+  const sampledMax = requestsMax * (1 + draftTokens);
   const { config } = options.model;
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
   const make = (label: string, numbers: number) =>
@@ -342,7 +345,7 @@ function createScratch(ledger: BufferLedger, options: ForwardPassOptions): Scrat
   const [shape] = attentionShapes(config, options);
   // Only a pool of several segments carries sums from one to the next.
   const carried = segments.length > 1 ? rowsMax * carriedNumbers(shape) : carriedNumbers(shape);
-  const normedRows = Math.max(rowsMax, requestsMax);
+  const normedRows = Math.max(rowsMax, sampledMax);
   return {
     state: make('residual stream', rowsMax * padded(hiddenSize)),
     normed: make('normed rows', normedRows * padded(hiddenSize)),
@@ -352,6 +355,6 @@ function createScratch(ledger: BufferLedger, options: ForwardPassOptions): Scrat
     read: make('attention', rowsMax * heads * headDim),
     gates: make('gates and values', rowsMax * 2 * intermediateSize),
     gated: make('gated values', rowsMax * padded(intermediateSize)),
-    logits: make('logits', requestsMax * vocabSize),
+    logits: make('logits', sampledMax * vocabSize),
   };
 }

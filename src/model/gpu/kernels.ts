@@ -1,4 +1,5 @@
 /** The model's kernels as data. With `gpu/kernels`, the only file that imports WGSL. */
+import drafter from '../../../shaders/model/drafter.wgsl?raw';
 import embed from '../../../shaders/model/embed.wgsl?raw';
 import matmul from '../../../shaders/model/matmul.wgsl?raw';
 import matmulSerial from '../../../shaders/model/matmul_serial.wgsl?raw';
@@ -63,6 +64,11 @@ const ATTENTION = [
 ];
 
 export const MODEL_KERNELS = {
+  drafter: kernel(
+    'drafter',
+    [file('drafter', drafter)],
+    [write('segment'), read('weights'), read('embedding'), read('jobs'), read('lists'), write('proposed')],
+  ),
   embed: weighted(
     'embed',
     [file('embed', embed)],

@@ -63,6 +63,28 @@ describe('pagefence generate', () => {
     expect(report.adapter).toBeNull();
   });
 
+  it('takes drafts from the drafter of a model, and refuses them by name where there is none', async (context) => {
+    const { goldens } = await sharedModel('kjv-tiny', context);
+    const { prompt, greedy } = goldens[1];
+    const run = (name: 'kjv-tiny' | 'stories260k') => {
+      const model = modelSource(name, context);
+      const drafts = ['--draft-tokens', '2', '--prompt-ids', prompt.join(), '--json'];
+      return runCli(['generate', '--model', model, ...base, ...drafts]);
+    };
+    const { status, out } = await run('kjv-tiny');
+    expect(status).toBe(0);
+    const { results, drafts } = JSON.parse(out) as {
+      results: { ids: number[] }[];
+      drafts: { proposed: number; accepted: number; rate: number };
+    };
+    expect(results[0].ids).toEqual(greedy.slice(0, 12));
+    expect(drafts.accepted).toBeGreaterThan(0);
+    expect(drafts.rate).toBe(drafts.accepted / drafts.proposed);
+    const refused = await run('stories260k');
+    expect(refused.status).toBe(2);
+    expect(refused.err).toMatch(/draftTokens is 2, but .*stories260k has no drafter/);
+  });
+
   it.each([
     [['generate', 'x'], /--model/],
     [['generate', '--model', '/nowhere'], /there is no prompt/],
