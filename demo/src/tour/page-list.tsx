@@ -89,10 +89,12 @@ export function PageList({
               data-page={page.id}
               data-state={pageLook(page)}
               aria-pressed={selected === page.id}
-              aria-label={describe(page, cache, moment.names)}
               onClick={() => onSelect(selected === page.id ? null : page.id)}
             >
-              <Card page={page} cache={cache} theme={theme} names={moment.names} />
+              <span class="visually-hidden">{describe(page, cache, moment.names)}</span>
+              <span class="contents" aria-hidden="true">
+                <Card page={page} cache={cache} theme={theme} names={moment.names} />
+              </span>
             </button>
           </li>
         ))}
