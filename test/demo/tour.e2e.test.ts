@@ -108,8 +108,9 @@ describe('the tour', () => {
     await page.keyboard.press('Enter');
     expect(await moment(demo)).toBe(3);
     const third = await caption(demo);
+    // The address follows the picture.
+    await page.waitForURL(/#sharing\/3\/second=alike\/prefix=on$/);
     const address = page.url();
-    expect(address).toMatch(/#sharing\/3\/second=alike\/prefix=on$/);
     await page.getByRole('button', { name: 'Back' }).press('Enter');
     await page.getByRole('button', { name: 'Back' }).press('Space');
     expect(await caption(demo)).toBe(first);

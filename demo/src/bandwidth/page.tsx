@@ -22,9 +22,10 @@ export function BandwidthPage({ run }: { run: BandwidthRun }) {
         <div>
           <h1>WebGPU bandwidth</h1>
           <p class="lead">
-            The <a href="./index.html">cache</a> zeroes and copies pages on the device, and moves them to host
-            memory and back. There are several ways to do each, and no way is best everywhere. This page moves
-            the same pages in every way, and compares that with the most this machine can do.
+            The <a href="./index.html">cache</a> (<a href="./tour.html">tour</a>) zeroes and copies pages on
+            the device, and moves them to host memory and back. There are several ways to do each, and no way
+            is best everywhere. This page moves the same pages in every way, and compares that with the most
+            this machine can do.
           </p>
         </div>
         <Place result={result} />

@@ -17,10 +17,10 @@ export function ConformancePage({ run }: { run: ConformanceRun }) {
         <div>
           <h1>WebGPU conformance</h1>
           <p class="lead">
-            Every promise of the <a href="./index.html">cache</a> stands on something that the WebGPU
-            specification says: that a copy touches its range and no other byte, that work runs in the order
-            in which it was submitted, that a new buffer reads zero. Each case checks one of these in this
-            browser.
+            Every promise of the <a href="./index.html">cache</a> (<a href="./tour.html">tour</a>) stands on
+            something that the WebGPU specification says: that a copy touches its range and no other byte,
+            that work runs in the order in which it was submitted, that a new buffer reads zero. Each case
+            checks one of these in this browser.
           </p>
         </div>
         <Place state={state} />

@@ -114,7 +114,9 @@ describe('a generator', () => {
   it('that is aborted before the first token ends all samples', async () => {
     const generator = await small();
     const signal = AbortSignal.abort();
-    const results = await generator.generate([{ prompt: [1, 2], n: 3, maxTokens: 4, temperature: 1, signal }]);
+    const results = await generator.generate([
+      { prompt: [1, 2], n: 3, maxTokens: 4, temperature: 1, signal },
+    ]);
     expect(results.map(({ finish }) => finish)).toEqual(['aborted', 'aborted', 'aborted']);
     await generator.close();
   });

@@ -112,3 +112,18 @@ it('a model without a drafter refuses drafts by name', async () => {
   const model = await loadModel(modelFiles({ config: CONFIG }));
   await expect(Generator.create({ model, draftTokens: 2 })).rejects.toThrow('has no drafter');
 });
+
+it('samples and forks of a text with drafts are refused by name, and nothing else ends', async (context) => {
+  const { model, goldens } = await sharedModel('kjv-tiny', context);
+  const generator = await Generator.create({ model, draftTokens: 2 });
+  const { prompt, greedy } = goldens[1];
+  const result = generator.generate([{ id: 'one', prompt, maxTokens: 8 }]);
+  await expect(generator.generate([{ prompt, n: 2, temperature: 1 }])).rejects.toThrow(
+    'n is 2 with 2 drafts a step; use n 1, or leave draftTokens out',
+  );
+  expect(() => generator.engine.fork('one', { id: 'other', maxOutputTokens: 4 })).toThrow(
+    /request one has drafts behind it, which a fork cannot share; fork in an engine without speculation/,
+  );
+  expect((await result)[0].ids).toEqual(greedy.slice(0, 8));
+  await generator.close();
+});
