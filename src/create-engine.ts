@@ -1,12 +1,13 @@
 /** Puts an engine together from a configuration: host memory, worker, and the loop around them. */
 import { engineConfigSchema, parseConfig, type EngineConfig, type EngineConfigInput } from './config.ts';
 import { Engine, type EngineOptions, type Rank } from './engine.ts';
-import { ConfigError } from './errors.ts';
+import { ConfigError, DeviceMemoryError } from './errors.ts';
 import { adapterFacts } from './gpu/device.ts';
 import { suggestedTransfer } from './gpu/strategies.ts';
 import { tuneStaging } from './gpu/staging-tuning.ts';
 import { tune, type Tuning } from './gpu/tuning.ts';
 import { WebGpuWorker, type WebGpuWorkerOptions } from './gpu/worker.ts';
+import type { Worker } from './schedule/step-plan.ts';
 import { HostMemory } from './host-memory.ts';
 import { SimulatedWorker } from './reference/simulated-worker.ts';
 
@@ -30,15 +31,31 @@ export interface CreateEngineOptions extends Pick<
    * `engine.worker.tuning` tells what came of it.
    */
   readonly tuning?: 'auto' | 'off' | 'force';
+  /** How large the pool is, as far as the device decides. Needs a device. */
+  readonly pool?: PoolOptions;
   /** See `WebGpuWorkerOptions`. Needs a device. */
   readonly forward?: WebGpuWorkerOptions['forward'];
+}
+
+export interface PoolOptions {
+  /**
+   * The pools of all ranks together, as a part of the device's `maxBufferSize`, above 0: the one figure about memory
+   * that WebGPU gives. Takes the place of `cache.pages` and `cache.poolBytes`.
+   */
+  readonly fraction?: number;
+  /**
+   * What happens where the device refuses the memory. `fail` (default): `DeviceMemoryError`. `shrink`: the pool is made
+   * smaller by a quarter, again and again; `engine.config.cache.pages` tells what was granted.
+   */
+  readonly ifRefused?: 'fail' | 'shrink';
 }
 
 /**
  * Creates an engine.
  *
  * @throws ConfigError for a configuration that cannot work, with the field, its value and the remedy.
- * @throws DeviceError when the device or the host refuses the memory.
+ * @throws DeviceMemoryError when the device refuses the memory, even for the smallest pool that can work.
+ * @throws DeviceError when the device is lost, or its limits or the host rule it out.
  * @example
  * ```ts
  * import { createEngine } from 'pagefence';
@@ -77,28 +94,10 @@ export async function createEngine(
   if (device !== undefined && !('queue' in device)) {
     throw new ConfigError('device is no GPUDevice; give what adapter.requestDevice() resolves to');
   }
-  const config = device ? configFor(device, input) : parseConfig(engineConfigSchema, input, WHAT);
   if (forward && !device) {
     throw new ConfigError('forward needs a device to run on; give one, or leave forward out');
   }
-  const { cache, transfer, offload, witness } = config;
-  const { tuning: mode = 'auto' } = options;
-  const tuning =
-    device && mode !== 'off' ? await tuneFor(device, config, input, { force: mode === 'force' }) : null;
-  if (tuning?.staging) transfer.stagingBytes = atMostThePool(tuning.staging.stagingBytes, config);
-  const rank = async (index: number): Promise<Rank<WebGpuWorker | SimulatedWorker>> => {
-    const host = offload.slots > 0 ? hostFor(config) : null;
-    const parts = { cache, transfer, host, witness, rank: index };
-    if (!device) return { worker: new SimulatedWorker(parts), host };
-    return { worker: await WebGpuWorker.create({ device, forward, tuning, ...parts }), host };
-  };
-  const ranks = [await rank(0)];
-  try {
-    while (ranks.length < cache.contextParallel) ranks.push(await rank(ranks.length));
-  } catch (error) {
-    for (const { worker } of ranks) await worker.close();
-    throw error;
-  }
+  const { config, ranks } = device ? await onDevice(device, input, options) : simulated(input, options);
   const [{ worker, host }, ...otherRanks] = ranks;
   return new Engine({
     config,
@@ -112,7 +111,100 @@ export async function createEngine(
   });
 }
 
-function hostFor({ offload, cache }: EngineConfig): HostMemory {
+interface Made<W extends Worker> {
+  readonly config: EngineConfig;
+  /** At least one. */
+  readonly ranks: readonly Rank<W>[];
+}
+
+function simulated(input: EngineConfigInput, { pool }: CreateEngineOptions): Made<SimulatedWorker> {
+  if (pool) throw new ConfigError('pool asks a device for memory; give one, or leave pool out');
+  const config = parseConfig(engineConfigSchema, input, WHAT);
+  const { cache, transfer, witness } = config;
+  const ranks = Array.from({ length: cache.contextParallel }, (_, rank) => {
+    const host = hostFor(config);
+    return { worker: new SimulatedWorker({ cache, transfer, host, witness, rank }), host };
+  });
+  return { config, ranks };
+}
+
+/** Left of a pool whose memory was refused. */
+const SHRINK = 0.75;
+
+async function onDevice(
+  device: GPUDevice,
+  input: EngineConfigInput,
+  options: CreateEngineOptions,
+): Promise<Made<WebGpuWorker>> {
+  const { forward, pool = {}, tuning: mode = 'auto' } = options;
+  const given = withPool({ ...input }, pool, device);
+  let config = configFor(device, given);
+  const tuning = mode === 'off' ? null : await tuneFor(device, config, given, { force: mode === 'force' });
+  for (;;) {
+    if (tuning?.staging) config.transfer.stagingBytes = atMostThePool(tuning.staging.stagingBytes, config);
+    try {
+      return { config, ranks: await ranksOn(device, config, { forward, tuning }) };
+    } catch (error) {
+      if (!(error instanceof DeviceMemoryError) || pool.ifRefused !== 'shrink') throw error;
+      const smaller = withPages(given, Math.floor(config.cache.pages * SHRINK));
+      try {
+        config = configFor(device, smaller);
+      } catch {
+        // No request fits a pool so small: what the device said is what has to be known.
+        throw error;
+      }
+    }
+  }
+}
+
+/** All ranks or, where one cannot be made, none. */
+async function ranksOn(
+  device: GPUDevice,
+  config: EngineConfig,
+  parts: Pick<WebGpuWorkerOptions, 'forward' | 'tuning'>,
+): Promise<Rank<WebGpuWorker>[]> {
+  const { cache, transfer, witness } = config;
+  const ranks: Rank<WebGpuWorker>[] = [];
+  try {
+    while (ranks.length < cache.contextParallel) {
+      const host = hostFor(config);
+      const own = { device, cache, transfer, host, witness, rank: ranks.length };
+      ranks.push({ worker: await WebGpuWorker.create({ ...parts, ...own }), host });
+    }
+    return ranks;
+  } catch (error) {
+    for (const { worker } of ranks) await worker.close();
+    throw error;
+  }
+}
+
+function withPool(input: EngineConfigInput, pool: PoolOptions, device: GPUDevice): EngineConfigInput {
+  const { fraction, ifRefused = 'fail' } = pool;
+  if (ifRefused !== 'fail' && ifRefused !== 'shrink') {
+    throw new ConfigError(`pool.ifRefused is ${String(ifRefused)}; use 'fail' or 'shrink'`);
+  }
+  if (fraction === undefined) return input;
+  if (typeof fraction !== 'number' || !(fraction > 0 && fraction < Infinity)) {
+    throw new ConfigError(`pool.fraction is ${String(fraction)}; use a number above 0, such as 0.5`);
+  }
+  const { cache } = input;
+  for (const name of ['pages', 'poolBytes'] as const) {
+    if (cache?.[name] === undefined) continue;
+    throw new ConfigError(
+      `pool.fraction is ${fraction}, and cache.${name} is ${cache[name]}; leave one of them out`,
+    );
+  }
+  const ranks = cache?.contextParallel ?? 1;
+  const poolBytes = Math.floor((fraction * device.limits.maxBufferSize) / ranks);
+  return { ...input, cache: { ...cache, poolBytes } };
+}
+
+function withPages(input: EngineConfigInput, pages: number): EngineConfigInput {
+  return { ...input, cache: { ...input.cache, poolBytes: undefined, pages } };
+}
+
+function hostFor({ offload, cache }: EngineConfig): HostMemory | null {
+  if (offload.slots === 0) return null;
   return new HostMemory({ slots: offload.slots * offload.pagesPerSlot, slotBytes: cache.pageBytes });
 }
 

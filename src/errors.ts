@@ -22,6 +22,11 @@ export class DeviceError extends PagefenceError {
   override name = 'DeviceError';
 }
 
+/** The device refused memory that its limits allow. Less of it may be granted. */
+export class DeviceMemoryError extends DeviceError {
+  override name = 'DeviceMemoryError';
+}
+
 /** A rule of the cache was broken. Always a bug in pagefence or in the code that drives it. */
 export class InvariantError extends PagefenceError {
   override name = 'InvariantError';

@@ -3,7 +3,7 @@
  * The public names of pagefence. Safe to import in a browser, Deno and Node; what only Node needs is in
  * `pagefence/node`.
  */
-export { createEngine, type CreateEngineOptions } from './create-engine.ts';
+export { createEngine, type CreateEngineOptions, type PoolOptions } from './create-engine.ts';
 export { Engine, type EngineOptions, type Rank, type StepReport } from './engine.ts';
 export type { ForkInput, RequestInput } from './request-input.ts';
 export type { Drafting, Speculation } from './speculation.ts';
@@ -20,7 +20,14 @@ export {
   type ScheduleConfig,
   type TransferConfig,
 } from './config.ts';
-export { ConfigError, DeviceError, InputError, InvariantError, PagefenceError } from './errors.ts';
+export {
+  ConfigError,
+  DeviceError,
+  DeviceMemoryError,
+  InputError,
+  InvariantError,
+  PagefenceError,
+} from './errors.ts';
 export {
   groupId,
   jobId,

@@ -14,7 +14,9 @@ export interface OpenDevice {
 type WantedLimits = Pick<GPUSupportedLimits, 'maxBufferSize' | 'maxStorageBufferBindingSize'>;
 
 /** A configuration that says how large its pages are. */
-export type SizedConfig = EngineConfigInput & { readonly cache: { readonly pageBytes: number } };
+export type SizedConfig = EngineConfigInput & {
+  readonly cache: { readonly pages: number; readonly pageBytes: number };
+};
 
 /** Throws `DeviceError` that says what was tried, what to install, and how to run without a device. */
 export function openDevice(input: SizedConfig): Promise<OpenDevice> {

@@ -46,12 +46,12 @@ export interface CacheConfig {
   watermark: number;
 }
 
-type Required = 'pages';
 type Shorthand = 'pageBytes' | 'tokensPerPage' | 'groups';
 
-/** What a caller writes: `tokensPerPage` and `pageBytes`, or `groups`. */
-export interface CacheConfigInput
-  extends Pick<CacheConfig, Required>, Partial<Omit<CacheConfig, Required | Shorthand>> {
+/** What a caller writes: `pages` or `poolBytes`; `tokensPerPage` and `pageBytes`, or `groups`. */
+export interface CacheConfigInput extends Partial<Omit<CacheConfig, Shorthand>> {
+  /** Bytes of the pool on one rank: as many whole pages as fit. */
+  poolBytes?: number;
   pageBytes?: number;
   tokensPerPage?: number;
   groups?: GroupConfigInput[];
@@ -59,12 +59,15 @@ export interface CacheConfigInput
 
 /** Pages and slots are counted in lists of 32-bit words; this many are 256 GiB of 4 KiB pages. */
 export const PAGES_MAX = 2 ** 26;
+/** The null page and one more. */
+const PAGES_MIN = 2;
 /** A prefix key on a page keeps its group in one byte. */
 const GROUPS_MAX = 256;
 const count = z.int().min(1);
 
 const fields = {
-  pages: z.int().min(2).max(PAGES_MAX),
+  pages: z.int().min(PAGES_MIN).max(PAGES_MAX).optional(),
+  poolBytes: count.optional(),
   pageBytes: count.multipleOf(WORD_BYTES).optional(),
   tokensPerPage: count.optional(),
   groups: z.array(groupConfigSchema).min(1).max(GROUPS_MAX).optional(),
@@ -105,7 +108,19 @@ export const cacheConfigSchema = z.strictObject(fields).transform((input, contex
       );
     }
   }
-  const config: CacheConfig = { ...input, groups, pageBytes, tokensPerPage };
+  const { pages: given, poolBytes, ...rest } = input;
+  if ((given === undefined) === (poolBytes === undefined)) {
+    const what = given === undefined ? 'neither is given' : `${given} beside poolBytes ${poolBytes}`;
+    return fail(['pages'], `${what}; give either pages or poolBytes, the size of the pool`);
+  }
+  const pages = given ?? Math.min(Math.floor(poolBytes! / pageBytes), PAGES_MAX);
+  if (pages < PAGES_MIN) {
+    return fail(
+      ['poolBytes'],
+      `${poolBytes} bytes hold ${pages} pages of ${pageBytes} bytes; give at least ${PAGES_MIN * pageBytes}`,
+    );
+  }
+  const config: CacheConfig = { ...rest, pages, groups, pageBytes, tokensPerPage };
   for (const { path, message } of layoutProblems(config)) fail(path, message);
   return config;
 });

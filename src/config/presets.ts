@@ -41,7 +41,9 @@ const SIZES: Record<PresetName, Sizes> = {
  * console.log(cache.layout.unitTokens); // 8: pages of 4 tokens on each of 2 ranks
  * ```
  */
-export function cachePreset(name: PresetName): CacheConfigInput & { groups: GroupConfigInput[] } {
+export function cachePreset(
+  name: PresetName,
+): CacheConfigInput & { pages: number; groups: GroupConfigInput[] } {
   const { tokensPerPage, ratio, draftTokens, rowBytes, stateBytes, pages } = SIZES[name];
   return {
     pages,

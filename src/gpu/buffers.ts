@@ -1,5 +1,5 @@
 /** Makes GPU buffers under error scopes and keeps account of them, so that none is left behind. */
-import { DeviceError } from '../errors.ts';
+import { DeviceError, DeviceMemoryError } from '../errors.ts';
 import { BufferUsage } from './constants.ts';
 import { inErrorScopes } from './device.ts';
 
@@ -55,13 +55,13 @@ export class BufferLedger {
     return buffer;
   }
 
-  /** Waits until it is known whether the device granted every buffer so far. Throws `DeviceError` if not. */
+  /** Waits until it is known whether the device granted every buffer so far. Throws `DeviceMemoryError` if not. */
   async settle(): Promise<void> {
     const pending = [...this.pending];
     this.pending.clear();
     const errors = await Promise.all(pending);
     const error = errors.find((message) => message !== null) ?? null;
-    if (error !== null) throw new DeviceError(`${error}; configure a smaller size`);
+    if (error !== null) throw new DeviceMemoryError(`${error}; configure a smaller size`);
   }
 
   /** Gives one buffer back. Work that was submitted before may still use it. */

@@ -59,7 +59,7 @@ export interface ModelCacheOptions {
 export function cacheConfigFor(
   config: ModelConfig,
   { tokensPerPage, pages, draftTokens = 0 }: ModelCacheOptions,
-): CacheConfigInput & { readonly groups: GroupConfigInput[] } {
+): CacheConfigInput & { readonly pages: number; readonly groups: GroupConfigInput[] } {
   const plane = planeNumbers({ ...config, tokensPerPage });
   const groups = layerGroups(config).map(({ windowTokens, layers }): GroupConfigInput => {
     const common = { tokensPerPage, pageBytes: layers.length * 2 * plane * WORD_BYTES, format: 'f32' };

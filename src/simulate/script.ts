@@ -102,7 +102,7 @@ export function drawScript({ seed, steps, fence = 'complete' }: ScriptOptions): 
   };
 }
 
-type GroupedCache = CacheConfigInput & { groups: GroupConfigInput[] };
+type GroupedCache = CacheConfigInput & { pages: number; groups: GroupConfigInput[] };
 
 function drawCache(random: Random): GroupedCache {
   if (random.chance(0.15)) return { ...cachePreset('incident-small'), pages: random.pick([12, 16, 24, 32]) };

@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import {
   adapterFacts,
   ConfigError,
+  DeviceMemoryError,
   createEngine,
   slotId,
   suggestedTransfer,
   type PageId,
+  type PoolOptions,
   type StepPlan,
   type TransferConfig,
 } from '../../src/index.ts';
@@ -14,6 +16,36 @@ import { prompt } from '../support/worlds.ts';
 import { expectBytes, readBytes, withDevice } from './support/device.ts';
 
 const cache = { pages: 5, pageBytes: 32, tokensPerPage: 4 };
+
+/** Has a device refuse pools once it holds so many bytes of them. `live`: its buffers from here on. */
+async function granting(
+  poolBytesMax: number,
+  device: GPUDevice,
+  body: (live: Set<GPUBuffer>) => Promise<void>,
+): Promise<void> {
+  const live = new Set<GPUBuffer>();
+  const create = device.createBuffer.bind(device);
+  let held = 0;
+  device.createBuffer = (descriptor) => {
+    const isPool = descriptor.label?.startsWith('pages ') === true;
+    // What cannot be: an error in the scope around it, as for memory that is not there.
+    const isRefused = isPool && held + descriptor.size > poolBytesMax;
+    const buffer = create(isRefused ? { ...descriptor, usage: 0 } : descriptor);
+    live.add(buffer);
+    if (isPool) held += descriptor.size;
+    const destroy = buffer.destroy.bind(buffer);
+    buffer.destroy = () => {
+      if (live.delete(buffer) && isPool) held -= descriptor.size;
+      destroy();
+    };
+    return buffer;
+  };
+  try {
+    await body(live);
+  } finally {
+    device.createBuffer = create;
+  }
+}
 
 describe('createEngine with a device', () => {
   it('runs the caller’s forward pass on the pages: what it writes is stored, loaded and found again', async () => {
@@ -66,6 +98,69 @@ describe('createEngine with a device', () => {
         expect(engine.worker.liveBytes).toBe(0);
       }
     });
+  });
+
+  it('names what is wrong with a pool', async () => {
+    await withDevice(async (device) => {
+      const open = { pageBytes: 32, tokensPerPage: 4 };
+      for (const [input, pool, message] of [
+        [cache, { fraction: 0.5 }, /pool\.fraction is 0\.5, and cache\.pages is 5; leave one of them out/],
+        [{ ...open, poolBytes: 64 }, { fraction: 0.5 }, /and cache\.poolBytes is 64; leave one/],
+        [open, { fraction: 0 }, /pool\.fraction is 0; use a number above 0/],
+        [open, { fraction: '1' }, /pool\.fraction is 1; use a number above 0/],
+        [open, { fraction: 1e-12 }, /cache\.poolBytes: .*>=1/],
+        [open, { ifRefused: 'shrink' }, /cache\.pages: neither is given/],
+        [cache, { ifRefused: 'wait' }, /pool\.ifRefused is wait; use 'fail' or 'shrink'/],
+      ] as const) {
+        const made = createEngine({ cache: input }, { device, pool: pool as PoolOptions });
+        await expect(made, JSON.stringify(pool)).rejects.toThrow(message);
+        await expect(made).rejects.toThrow(ConfigError);
+      }
+    });
+  });
+
+  it('takes a fraction of the largest buffer, for all ranks together', async () => {
+    await withDevice(async (device) => {
+      const { maxBufferSize } = device.limits;
+      const pool = { fraction: 2 ** 20 / maxBufferSize };
+      const pagesFor = async (contextParallel: number) => {
+        const input = { pageBytes: 4096, tokensPerPage: 4, contextParallel };
+        const engine = await createEngine({ cache: input }, { device, pool, tuning: 'off' });
+        await engine.close();
+        return engine.config.cache.pages;
+      };
+      expect(await pagesFor(1)).toBe(256);
+      expect(await pagesFor(2)).toBe(128);
+    });
+  });
+
+  it('fails or takes a smaller pool where memory is refused, and leaves nothing behind', async () => {
+    await withDevice((device) =>
+      granting(1000 * 32, device, async (live) => {
+        const input = { cache: { ...cache, pages: 2000, contextParallel: 2 }, offload: { slots: 4 } };
+        const options = { device, tuning: 'off' } as const;
+        await expect(createEngine(input, options)).rejects.toThrow(DeviceMemoryError);
+        await expect(createEngine(input, options)).rejects.toThrow(
+          /pages 0 to 1999 \(segment 0 of 1\): 64000 bytes refused: .*configure a smaller size/s,
+        );
+        expect(live.size).toBe(0);
+
+        const engine = await createEngine(input, { ...options, pool: { ifRefused: 'shrink' } });
+        // 2000 pages, 1500, 1125, 843, 632 and 474 on each of the two ranks.
+        expect(engine.config.cache.pages).toBe(474);
+        engine.add({ id: 'only', tokens: prompt(0, 9) });
+        expect(await engine.drain()).toMatchObject([{ id: 'only', reason: 'length' }]);
+        engine.checkIntegrity();
+        await engine.close();
+        expect(live.size).toBe(0);
+
+        const long = { ...input, cache: { ...input.cache, tokensMax: 8000 } };
+        await expect(createEngine(long, { ...options, pool: { ifRefused: 'shrink' } })).rejects.toThrow(
+          DeviceMemoryError,
+        );
+        expect(live.size).toBe(0);
+      }),
+    );
   });
 
   it('reads the configuration once', async () => {

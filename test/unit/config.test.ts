@@ -31,7 +31,28 @@ describe('an engine configuration', () => {
     expect(config.witness).toBe(true);
   });
 
+  it('takes bytes in place of pages: as many whole ones as fit', () => {
+    const bytes = { pageBytes: 64, tokensPerPage: 4 };
+    expect(parse({ cache: { ...bytes, poolBytes: 8 * 64 + 63 } }).cache).toMatchObject({ pages: 8 });
+    expect(parse({ cache: { ...bytes, poolBytes: 2 * 64 } }).cache).not.toHaveProperty('poolBytes');
+    const groups = [
+      { kind: 'full-attention' as const, tokensPerPage: 4, pageBytes: 64 },
+      { kind: 'sliding-window' as const, tokensPerPage: 4, pageBytes: 256, windowTokens: 8 },
+    ];
+    expect(parse({ cache: { groups, poolBytes: 4096 } }).cache.pages).toBe(16);
+    expect(parse({ cache: { ...bytes, poolBytes: 2 ** 50 } }).cache.pages).toBe(2 ** 26);
+  });
+
   it.each([
+    [
+      { cache: { pageBytes: 64, tokensPerPage: 4 } },
+      /cache\.pages: neither is given; give either pages or poolBytes/,
+    ],
+    [{ cache: { ...cache, poolBytes: 640 } }, /cache\.pages: 8 beside poolBytes 640; give either/],
+    [
+      { cache: { pageBytes: 64, tokensPerPage: 4, poolBytes: 127 } },
+      /cache\.poolBytes: 127 bytes hold 1 pages of 64 bytes; give at least 128/,
+    ],
     [{ cache: { ...cache, pageBytes: 6 } }, /cache\.pageBytes: .*multiple of 4.*got 6/],
     [{ cache: { ...cache, pageBytes: 0 } }, /cache\.pageBytes: .*got 0/],
     [{ cache: { ...cache, pages: 1 } }, /cache\.pages: .*>=2.*got 1/],

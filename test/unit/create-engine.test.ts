@@ -23,6 +23,9 @@ describe('createEngine without a device', () => {
     await expect(createEngine({ cache }, { device: { requestDevice: 1 } } as never)).rejects.toThrow(
       /no GPUDevice/,
     );
+    await expect(createEngine({ cache }, { pool: { fraction: 0.5 } })).rejects.toThrow(
+      /pool asks a device for memory; give one, or leave pool out/,
+    );
     await expect(createEngine({ cache }, { forward: () => undefined } as never)).rejects.toThrow(
       /needs a device/,
     );

@@ -16,6 +16,8 @@ export const OPERATIONS = [
   'reset',
 ] as const;
 
+type PagedConfig = CacheConfigInput & { readonly pages: number };
+
 /** Four free numbers, which each operation reads in its own way. */
 export interface Operation {
   readonly kind: (typeof OPERATIONS)[number];
@@ -26,7 +28,7 @@ export interface Operation {
 }
 
 export interface World {
-  readonly config: CacheConfigInput;
+  readonly config: PagedConfig;
   readonly announces: boolean;
   readonly operations: readonly Operation[];
 }
@@ -84,7 +86,7 @@ const group = (base: number): fc.Arbitrary<GroupConfigInput> => {
   );
 };
 
-const config: fc.Arbitrary<CacheConfigInput> = fc
+const config: fc.Arbitrary<PagedConfig> = fc
   .constantFrom(1, 2, 4)
   .chain((base) =>
     fc.record({
