@@ -104,9 +104,9 @@ export class Coordinator {
     const { tokensPerPage } = group.layout;
     const length = Math.ceil(tokens / tokensPerPage);
     const first = Math.min(length, group.firstPageOfHit(tokens));
-    const pages: PageId[] = new Array<PageId>(first).fill(NULL_PAGE);
+    const pages: PageId[] = new Array<PageId>(length).fill(NULL_PAGE, 0, first);
     for (let position = first; position < length; position++) {
-      pages.push(this.#pageAt(group, sequence, tokens, position));
+      pages[position] = this.#pageAt(group, sequence, tokens, position);
     }
     return pages;
   }
