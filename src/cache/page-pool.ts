@@ -425,11 +425,9 @@ export class PagePool {
   }
 
   #requireHeld(page: PageId): void {
+    if (page !== NULL_PAGE && this.#references[page] > 0) return;
     this.#requirePage(page);
-    invariant(
-      page !== NULL_PAGE && this.#references[page] > 0,
-      `page ${page} is not held and cannot get a key`,
-    );
+    invariant(false, `page ${page} is not held and cannot get a key`);
   }
 
   /** Throws unless the page is held and has no key, the key that it is to get, or one for fewer tokens inside it. */
@@ -448,8 +446,9 @@ export class PagePool {
     const isSame = keyed === tokens && this.#index.carries(page, words, at, owner.group);
     const perPage = tokens / (position + 1);
     const isShorter = keyed < tokens && keyed > tokens - perPage && this.#index.groupOf(page) === owner.group;
+    if (isSame || isShorter) return;
     invariant(
-      isSame || isShorter,
+      false,
       `page ${page} carries a key for ${keyed} tokens and cannot get another one for ${tokens}`,
     );
   }

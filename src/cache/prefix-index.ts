@@ -59,7 +59,7 @@ export class PrefixIndex {
   /** The entry that came first under the key in words `at` to `at + 7`, or -1. */
   first(words: Uint32Array, at: number, group: GroupId): number {
     const table = this.#table;
-    let place = this.#home(words[at], group);
+    let place = this.#home(words, at, group);
     for (;;) {
       const entry = table[place] - 1;
       if (entry < 0) return -1;
@@ -131,7 +131,7 @@ export class PrefixIndex {
     for (let i = 0; i < HASH_WORDS; i++) this.#words[own + i] = words[at + i];
     this.#groups[entry] = group;
     const table = this.#table;
-    let place = this.#home(words[at], group);
+    let place = this.#home(words, at, group);
     for (;;) {
       const first = table[place] - 1;
       if (first < 0) {
@@ -209,8 +209,8 @@ export class PrefixIndex {
   }
 
   /** Hashes are evenly spread already: their first word says where to look. */
-  #home(word: number, group: number): number {
-    const mixed = (word + Math.imul(group, 0x9e3779b1)) >>> 0;
+  #home(words: Uint32Array, at: number, group: number): number {
+    const mixed = (words[at] + Math.imul(group, 0x9e3779b1)) >>> 0;
     return Math.floor((mixed / 2 ** 32) * this.#table.length);
   }
 
@@ -224,7 +224,7 @@ export class PrefixIndex {
   /** Where the table holds this very entry. */
   #placeOf(entry: number): number {
     const table = this.#table;
-    let place = this.#home(this.#words[entry * HASH_WORDS], this.#groups[entry]);
+    let place = this.#home(this.#words, entry * HASH_WORDS, this.#groups[entry]);
     while (table[place] !== entry + 1) place = place + 1 === table.length ? 0 : place + 1;
     return place;
   }
@@ -242,7 +242,7 @@ export class PrefixIndex {
       place = place + 1 === table.length ? 0 : place + 1;
       const entry = table[place] - 1;
       if (entry < 0) break;
-      const home = this.#home(this.#words[entry * HASH_WORDS], this.#groups[entry]);
+      const home = this.#home(this.#words, entry * HASH_WORDS, this.#groups[entry]);
       // An entry may move back to the gap unless its search begins behind it.
       const isBehind = gap <= place ? home > gap && home <= place : home > gap || home <= place;
       if (isBehind) continue;
@@ -256,7 +256,7 @@ export class PrefixIndex {
     const heads = [...this.heads()];
     this.#table = new Int32Array(2 * this.#table.length);
     for (const head of heads) {
-      let place = this.#home(this.#words[head * HASH_WORDS], this.#groups[head]);
+      let place = this.#home(this.#words, head * HASH_WORDS, this.#groups[head]);
       while (this.#table[place] !== 0) place = place + 1 === this.#table.length ? 0 : place + 1;
       this.#table[place] = head + 1;
     }

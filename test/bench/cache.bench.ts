@@ -34,7 +34,7 @@ function contest(ways: Record<string, () => number>): Record<string, number> {
 
 /** Bytes a page of each way, which handles so many pages a round. */
 function reportAllocation(pages: number, ways: Record<string, () => number>): void {
-  console.log('bytes allocated a page; 8 of them are the list of page ids that an allocation returns');
+  console.log('bytes allocated a page; a list that has a place for it is 8 of them');
   for (const [name, bytes] of Object.entries(ways)) {
     console.log(`${(bytes() / pages).toFixed(1).padStart(7)}  ${name}`);
   }
