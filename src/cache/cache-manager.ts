@@ -568,7 +568,8 @@ export class CacheManager {
   /** Nobody reads these pages now, and whoever claims one lists it again. */
   #unlist(index: number, pages: readonly PageId[]): void {
     const list = this.#zeroLists[index];
-    if (list) for (const page of pages) if (this.#pool.refCount(page) === 0) list.remove(page);
+    if (!list) return;
+    for (let i = 0; i < pages.length; i++) if (this.#pool.refCount(pages[i]) === 0) list.remove(pages[i]);
   }
 
   #preserveTails(request: CacheRequest, amounts: Amounts, reservedPages: number): void {

@@ -7,7 +7,7 @@
  * is the longest common one, whatever the order of the groups.
  */
 import type { CacheLayout } from '../config/layout.ts';
-import { invariant } from '../errors.ts';
+import { InvariantError } from '../errors.ts';
 import { floorTo, NULL_PAGE, type PageId } from '../units.ts';
 import { FullAttentionGroup } from './groups/full-attention.ts';
 import type { CachedAt, CacheGroup, HitPages } from './groups/group.ts';
@@ -104,9 +104,9 @@ export class Coordinator {
     const { tokensPerPage } = group.layout;
     const length = Math.ceil(tokens / tokensPerPage);
     const first = Math.min(length, group.firstPageOfHit(tokens));
-    const pages: PageId[] = new Array<PageId>(first).fill(NULL_PAGE);
+    const pages: PageId[] = new Array<PageId>(length).fill(NULL_PAGE, 0, first);
     for (let position = first; position < length; position++) {
-      pages.push(this.#pageAt(group, sequence, tokens, position));
+      pages[position] = this.#pageAt(group, sequence, tokens, position);
     }
     return pages;
   }
@@ -127,9 +127,9 @@ export class Coordinator {
         page = this.#pool.lookup(sequence, at, id);
       }
     }
+    if (page !== null) return page;
     // A group that gave this length said that the page is cached.
-    invariant(page !== null, `group ${id} found a hit of ${tokens} tokens without page ${position}`);
-    return page;
+    throw new InvariantError(`group ${id} found a hit of ${tokens} tokens without page ${position}`);
   }
 
   #isCached(

@@ -10,7 +10,7 @@
  *
  * With the sentinels in place no operation has a case for an empty list or for an end of it.
  */
-import { ConfigError, invariant } from '../errors.ts';
+import { ConfigError, invariant, InvariantError } from '../errors.ts';
 import { pageId, type PageId } from '../units.ts';
 
 /** Both links of a page that is not in the list. */
@@ -61,25 +61,51 @@ export class FreeQueue {
     this.#link(page, this.#front, this.#next[this.#front]);
   }
 
-  /** The first of `pages` comes right behind what was last so far. */
-  appendMany(pages: readonly PageId[]): void {
-    for (const page of pages) this.append(page);
-  }
-
-  /** The first of `pages` becomes the front. */
-  prependMany(pages: readonly PageId[]): void {
+  /**
+   * The first of `count` pages comes right behind what was last so far. Throws `InvariantError` at a page that is a
+   * member or does not exist; those before it are in the list then.
+   */
+  appendMany(pages: ArrayLike<number>, count = pages.length): void {
     const next = this.#next;
     const previous = this.#previous;
-    for (let i = pages.length - 1; i >= 0; i--) {
+    const capacity = this.capacity;
+    let last = previous[this.#back];
+    let i = 0;
+    for (; i < count; i++) {
       const page = pages[i];
-      this.#requireUnlinked(page);
-      const following = next[this.#front];
-      next[page] = following;
-      previous[page] = this.#front;
-      previous[following] = page;
-      next[this.#front] = page;
-      this.#size++;
+      if (next[page] !== UNLINKED || page >= capacity) break;
+      next[last] = page;
+      previous[page] = last;
+      // A member at once, so that a page which is named twice is found out.
+      next[page] = this.#back;
+      last = page;
     }
+    previous[this.#back] = last;
+    this.#size += i;
+    if (i < count) this.#refuse(pages[i]);
+  }
+
+  /**
+   * The first of `count` pages becomes the front. Throws `InvariantError` at a page that is a member or does not exist;
+   * those behind it are in the list then.
+   */
+  prependMany(pages: ArrayLike<number>, count = pages.length): void {
+    const next = this.#next;
+    const previous = this.#previous;
+    const capacity = this.capacity;
+    let first = next[this.#front];
+    let i = count - 1;
+    for (; i >= 0; i--) {
+      const page = pages[i];
+      if (next[page] !== UNLINKED || page >= capacity) break;
+      next[page] = first;
+      previous[first] = page;
+      first = page;
+    }
+    next[this.#front] = first;
+    previous[first] = this.#front;
+    this.#size += count - 1 - i;
+    if (i >= 0) this.#refuse(pages[i]);
   }
 
   /** Takes the front page. Throws `InvariantError` when empty. */
@@ -169,9 +195,13 @@ export class FreeQueue {
   #requireUnlinked(page: PageId): void {
     // One look in the usual case: what is no page of the queue has no link, not even a missing one.
     if (this.#next[page] === UNLINKED && page < this.capacity) return;
+    this.#refuse(page);
+  }
+
+  #refuse(page: number): never {
     if (!Number.isInteger(page) || page < 0 || page >= this.capacity) {
       invariant(false, `page ${page} does not exist; the free queue holds pages 0 to ${this.capacity - 1}`);
     }
-    invariant(false, `page ${page} is in the free queue already`);
+    throw new InvariantError(`page ${page} is in the free queue already`);
   }
 }

@@ -49,6 +49,9 @@ export interface PartialPublication {
   readonly tokens: number;
 }
 
+/** Pages freed at once before the scratch lists grow. */
+const SCRATCH_PAGES = 512;
+
 export class PagePool {
   /** Pages of the pool, the null page included. */
   readonly pages: number;
@@ -62,8 +65,8 @@ export class PagePool {
   readonly #extraKeys = new Map<PageId, number[]>();
   readonly #index: PrefixIndex;
   /** Pages that the current call of `free` brought to zero references. Kept, so that a call allocates nothing. */
-  readonly #releasedEmpty: PageId[] = [];
-  readonly #releasedCached: PageId[] = [];
+  #releasedEmpty = new Int32Array(SCRATCH_PAGES);
+  #releasedCached = new Int32Array(SCRATCH_PAGES);
   #allocatedCount = 0;
   #evictedCount = 0;
 
@@ -188,11 +191,14 @@ export class PagePool {
 
   /** One more reference for each page; free ones leave the free queue. The null page is passed over. */
   touch(pages: readonly PageId[], owner: PageOwner | null = null, at: number | null = null): void {
-    for (const page of pages) this.#requirePage(page);
-    for (const page of pages) {
+    const references = this.#references;
+    for (let i = 0; i < pages.length; i++)
+      if (references[pages[i]] === undefined) this.#requirePage(pages[i]);
+    for (let i = 0; i < pages.length; i++) {
+      const page = pages[i];
       if (page === NULL_PAGE) continue;
-      if (this.#references[page] === 0) this.#free.remove(page);
-      this.#references[page]++;
+      if (references[page] === 0) this.#free.remove(page);
+      references[page]++;
     }
     if (pages.length > 0) this.#onEvent?.({ type: 'touched', owner, pages, at });
   }
@@ -206,7 +212,11 @@ export class PagePool {
   free(pages: readonly PageId[], owner: PageOwner | null = null): void {
     const references = this.#references;
     const keyed = this.#keyedTokens;
-    const [empty, cached] = [this.#releasedEmpty, this.#releasedCached];
+    if (pages.length > this.#releasedEmpty.length) this.#growScratch(pages.length);
+    const empty = this.#releasedEmpty;
+    const cached = this.#releasedCached;
+    let emptyCount = 0;
+    let cachedCount = 0;
     for (let i = 0; i < pages.length; i++) {
       const page = pages[i];
       if (page === NULL_PAGE) continue;
@@ -217,12 +227,12 @@ export class PagePool {
         invariant(false, `page ${page} has fewer references than this call frees; free each reference once`);
       }
       references[page] = count - 1;
-      if (count === 1) (keyed[page] > 0 ? cached : empty).push(page);
+      if (count > 1) continue;
+      if (keyed[page] > 0) cached[cachedCount++] = page;
+      else empty[emptyCount++] = page;
     }
-    this.#free.appendMany(cached);
-    this.#free.prependMany(empty);
-    cached.length = 0;
-    empty.length = 0;
+    this.#free.appendMany(cached, cachedCount);
+    this.#free.prependMany(empty, emptyCount);
     if (pages.length > 0) this.#onEvent?.({ type: 'freed', owner, pages });
   }
 
@@ -415,11 +425,9 @@ export class PagePool {
   }
 
   #requireHeld(page: PageId): void {
+    if (page !== NULL_PAGE && this.#references[page] > 0) return;
     this.#requirePage(page);
-    invariant(
-      page !== NULL_PAGE && this.#references[page] > 0,
-      `page ${page} is not held and cannot get a key`,
-    );
+    invariant(false, `page ${page} is not held and cannot get a key`);
   }
 
   /** Throws unless the page is held and has no key, the key that it is to get, or one for fewer tokens inside it. */
@@ -438,8 +446,9 @@ export class PagePool {
     const isSame = keyed === tokens && this.#index.carries(page, words, at, owner.group);
     const perPage = tokens / (position + 1);
     const isShorter = keyed < tokens && keyed > tokens - perPage && this.#index.groupOf(page) === owner.group;
+    if (isSame || isShorter) return;
     invariant(
-      isSame || isShorter,
+      false,
       `page ${page} carries a key for ${keyed} tokens and cannot get another one for ${tokens}`,
     );
   }
@@ -472,8 +481,11 @@ export class PagePool {
 
   #takeBackFree(pages: readonly PageId[], end: number): void {
     for (let i = 0; i < end; i++) if (pages[i] !== NULL_PAGE) this.#references[pages[i]]++;
-    this.#releasedEmpty.length = 0;
-    this.#releasedCached.length = 0;
+  }
+
+  #growScratch(pages: number): void {
+    this.#releasedEmpty = new Int32Array(2 * pages);
+    this.#releasedCached = new Int32Array(2 * pages);
   }
 
   #requirePage(page: PageId): void {

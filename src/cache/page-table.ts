@@ -30,7 +30,20 @@ export class PageTable {
   }
 
   append(pages: readonly PageId[]): void {
-    for (const page of pages) this.#pages.push(page);
+    // Room for all of them at once: pushes would allocate several times as much on the way.
+    const start = this.#pages.length;
+    this.#pages.length += pages.length;
+    for (let i = 0; i < pages.length; i++) this.#pages[start + i] = pages[i];
+  }
+
+  /** All pages but null pages, the last one first. */
+  heldTailFirst(): PageId[] {
+    const table = this.#pages;
+    let count = 0;
+    for (let i = 0; i < table.length; i++) if (table[i] !== NULL_PAGE) count++;
+    const held = new Array<PageId>(count);
+    for (let i = table.length - 1, at = 0; at < count; i--) if (table[i] !== NULL_PAGE) held[at++] = table[i];
+    return held;
   }
 
   /** Null pages up to `length` positions. */

@@ -7,9 +7,11 @@
  *
  *   table   [ .  3+1  .  .  7+1  . ]     entry + 1, 0 for an empty place
  *                 |          |
+ *   steps   [ 0   0   0  0   1   0 ]     places between where the search for the entry begins and where it stands
  *   ring          3 <-> 5    7          next, previous
  *
- * Removing closes the gap in the table by moving entries back, so no tombstones gather.
+ * The steps tell, mostly without a look at the far larger words, which entries on the way of a search cannot be meant
+ * and which may move. Removing closes the gap in the table by moving entries back, so no tombstones gather.
  */
 import { ConfigError, invariant } from '../errors.ts';
 import type { GroupId, PageId } from '../units.ts';
@@ -17,8 +19,10 @@ import type { GroupId, PageId } from '../units.ts';
 /** 32-bit words of a hash. */
 export const HASH_WORDS = 8;
 /** Places of the table for each entry: more are faster, fewer are smaller. */
-const PLACES_PER_ENTRY = 1.5;
+const PLACES_PER_ENTRY = 1.38;
 const LOAD_MAX = 0.8;
+/** That many steps or more. */
+const STEPS_MAX = 255;
 const UNUSED = -1;
 export const GROUPS_MAX = 256;
 
@@ -29,6 +33,7 @@ export class PrefixIndex {
   #next: Int32Array;
   #previous: Int32Array;
   #table: Int32Array;
+  #steps: Uint8Array;
   #size = 0;
   readonly #pages: number;
   /** Page of each entry behind the pages' own. */
@@ -43,6 +48,7 @@ export class PrefixIndex {
     this.#next = new Int32Array(pages).fill(UNUSED);
     this.#previous = new Int32Array(pages);
     this.#table = new Int32Array(Math.ceil(pages * PLACES_PER_ENTRY) + 1);
+    this.#steps = new Uint8Array(this.#table.length);
   }
 
   /** Different keys. */
@@ -52,18 +58,19 @@ export class PrefixIndex {
 
   /** Bytes that the index holds. */
   get byteLength(): number {
-    const arrays = [this.#words, this.#groups, this.#next, this.#previous, this.#table];
+    const arrays = [this.#words, this.#groups, this.#next, this.#previous, this.#table, this.#steps];
     return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   /** The entry that came first under the key in words `at` to `at + 7`, or -1. */
   first(words: Uint32Array, at: number, group: GroupId): number {
     const table = this.#table;
-    let place = this.#home(words[at], group);
-    for (;;) {
+    const allSteps = this.#steps;
+    let place = this.#home(words, at, group);
+    for (let steps = 0; ; steps = nextStep(steps)) {
       const entry = table[place] - 1;
       if (entry < 0) return -1;
-      if (this.#equals(entry, words, at, group)) return entry;
+      if (allSteps[place] === steps && this.#equals(entry, words, at, group)) return entry;
       place = place + 1 === table.length ? 0 : place + 1;
     }
   }
@@ -131,18 +138,20 @@ export class PrefixIndex {
     for (let i = 0; i < HASH_WORDS; i++) this.#words[own + i] = words[at + i];
     this.#groups[entry] = group;
     const table = this.#table;
-    let place = this.#home(words[at], group);
-    for (;;) {
+    const allSteps = this.#steps;
+    let place = this.#home(words, at, group);
+    for (let steps = 0; ; steps = nextStep(steps)) {
       const first = table[place] - 1;
       if (first < 0) {
         table[place] = entry + 1;
+        allSteps[place] = steps;
         this.#next[entry] = entry;
         this.#previous[entry] = entry;
         this.#size++;
         if (this.#size > table.length * LOAD_MAX) this.#growTable();
         return;
       }
-      if (this.#equals(first, words, at, group)) {
+      if (allSteps[place] === steps && this.#equals(first, words, at, group)) {
         const last = this.#previous[first];
         this.#next[last] = entry;
         this.#previous[entry] = last;
@@ -203,14 +212,18 @@ export class PrefixIndex {
         invariant(entries <= this.#next.length, 'a ring of the prefix index does not end');
       }
     }
+    for (const [place, entry] of this.#table.entries()) {
+      const steps = entry === 0 ? this.#steps[place] : Math.min(this.#countSteps(place), STEPS_MAX);
+      invariant(this.#steps[place] === steps, `place ${place} of the prefix index has the wrong steps`);
+    }
     invariant(keys === this.#size, `${keys} keys in the prefix index, counted are ${this.#size}`);
     const used = this.#next.reduce((sum, next) => sum + (next === UNUSED ? 0 : 1), 0);
     invariant(used === entries, `${used} entries have a key, ${entries} can be found`);
   }
 
   /** Hashes are evenly spread already: their first word says where to look. */
-  #home(word: number, group: number): number {
-    const mixed = (word + Math.imul(group, 0x9e3779b1)) >>> 0;
+  #home(words: Uint32Array, at: number, group: number): number {
+    const mixed = (words[at] + Math.imul(group, 0x9e3779b1)) >>> 0;
     return Math.floor((mixed / 2 ** 32) * this.#table.length);
   }
 
@@ -224,7 +237,7 @@ export class PrefixIndex {
   /** Where the table holds this very entry. */
   #placeOf(entry: number): number {
     const table = this.#table;
-    let place = this.#home(this.#words[entry * HASH_WORDS], this.#groups[entry]);
+    let place = this.#home(this.#words, entry * HASH_WORDS, this.#groups[entry]);
     while (table[place] !== entry + 1) place = place + 1 === table.length ? 0 : place + 1;
     return place;
   }
@@ -237,28 +250,42 @@ export class PrefixIndex {
 
   #closeGap(gap: number): void {
     const table = this.#table;
+    const steps = this.#steps;
     let place = gap;
-    for (;;) {
+    for (let distance = 1; ; distance++) {
       place = place + 1 === table.length ? 0 : place + 1;
-      const entry = table[place] - 1;
-      if (entry < 0) break;
-      const home = this.#home(this.#words[entry * HASH_WORDS], this.#groups[entry]);
+      if (table[place] === 0) break;
       // An entry may move back to the gap unless its search begins behind it.
-      const isBehind = gap <= place ? home > gap && home <= place : home > gap || home <= place;
-      if (isBehind) continue;
-      table[gap] = entry + 1;
+      const own = steps[place] < STEPS_MAX ? steps[place] : this.#countSteps(place);
+      if (own < distance) continue;
+      table[gap] = table[place];
+      steps[gap] = Math.min(own - distance, STEPS_MAX);
       gap = place;
+      distance = 0;
     }
     table[gap] = 0;
+  }
+
+  /** Steps to an entry, however many. */
+  #countSteps(place: number): number {
+    const entry = this.#table[place] - 1;
+    const steps = place - this.#home(this.#words, entry * HASH_WORDS, this.#groups[entry]);
+    return steps < 0 ? steps + this.#table.length : steps;
   }
 
   #growTable(): void {
     const heads = [...this.heads()];
     this.#table = new Int32Array(2 * this.#table.length);
+    this.#steps = new Uint8Array(this.#table.length);
     for (const head of heads) {
-      let place = this.#home(this.#words[head * HASH_WORDS], this.#groups[head]);
-      while (this.#table[place] !== 0) place = place + 1 === this.#table.length ? 0 : place + 1;
+      let steps = 0;
+      let place = this.#home(this.#words, head * HASH_WORDS, this.#groups[head]);
+      while (this.#table[place] !== 0) {
+        place = place + 1 === this.#table.length ? 0 : place + 1;
+        steps = nextStep(steps);
+      }
       this.#table[place] = head + 1;
+      this.#steps[place] = steps;
     }
   }
 
@@ -274,4 +301,8 @@ export class PrefixIndex {
     this.#next = grow(this.#next, new Int32Array(entries + more).fill(UNUSED));
     this.#previous = grow(this.#previous, new Int32Array(entries + more));
   }
+}
+
+function nextStep(steps: number): number {
+  return steps < STEPS_MAX ? steps + 1 : STEPS_MAX;
 }

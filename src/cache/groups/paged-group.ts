@@ -66,7 +66,7 @@ export abstract class PagedGroup implements CacheGroup {
     const owner = { request: request.id, group: this.layout.id };
     const table = new PageTable(owner, request.sequence);
     const skipped = Math.min(this.skippedPages(amounts.total), hit.length);
-    const used = hit.slice(skipped);
+    const used = skipped === 0 ? hit : hit.slice(skipped);
     this.pool.touch(used, owner, skipped);
     table.pad(skipped);
     table.append(used);
@@ -142,8 +142,8 @@ export abstract class PagedGroup implements CacheGroup {
   free(id: RequestId): readonly PageId[] {
     const table = this.tables.get(id);
     if (table === undefined) return NO_PAGES;
-    const pages = table.pages.filter((page) => page !== NULL_PAGE).reverse();
-    this.copies.cancel(new Set(pages));
+    const pages = table.heldTailFirst();
+    if (this.copies.pending().length > 0) this.copies.cancel(new Set(pages));
     this.pool.free(pages, table.owner);
     this.tables.delete(id);
     return pages;

@@ -69,6 +69,25 @@ describe('FreeQueue', () => {
     expect([...queue]).toEqual([1]);
   });
 
+  it('stays whole when a list names a member, a page twice, or no page', () => {
+    for (const wrong of [
+      [0, 7, 2],
+      [0, 3, 3, 2],
+      [0, 8, 2],
+      [0, 1.5, 2],
+      [0, -1, 2],
+    ]) {
+      const appended = queueOf(7);
+      expect(() => appended.appendMany(pages(...wrong))).toThrow(InvariantError);
+      expect([...appended].slice(0, 2)).toEqual([7, 0]);
+      appended.checkIntegrity();
+      const prepended = queueOf(7);
+      expect(() => prepended.prependMany(pages(...wrong))).toThrow(InvariantError);
+      expect([...prepended].filter((page) => page !== 3)).toEqual([2, 7]);
+      prepended.checkIntegrity();
+    }
+  });
+
   it('refuses capacities that no typed array has', () => {
     for (const capacity of [0, -1, 1.5, 2 ** 31]) expect(() => new FreeQueue(capacity)).toThrow(ConfigError);
   });

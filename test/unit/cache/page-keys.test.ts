@@ -134,6 +134,26 @@ describe('the prefix index', () => {
     expect(index.size).toBe(new Set(list.map(({ key, group }) => `${key}/${group}`)).size);
   });
 
+  it('finds and removes hundreds of keys whose searches begin at one place, in any order, seed 5', () => {
+    const random = new Random(5);
+    const count = 600;
+    const words = (key: number): Uint32Array => Uint32Array.of(0xffff_ff00, key, 0, 0, 0, 0, 0, 0);
+    const found = (key: number): number => index.first(words(key), 0, groupId(0));
+    const index = new PrefixIndex(count);
+    for (let key = 0; key < count; key++) index.add(key, words(key), 0, groupId(0));
+    const left = range(0, count);
+    while (left.length > 0) {
+      const [key] = left.splice(random.between(0, left.length - 1), 1);
+      expect(found(key)).toBe(key);
+      index.remove(key);
+      expect(found(key)).toBe(-1);
+      if (left.length % 50 === 0) {
+        index.checkIntegrity();
+        expect(left.map(found)).toEqual(left);
+      }
+    }
+  });
+
   it('keeps few bytes a page: with queue and references at most 64 in a pool of a million', () => {
     const pool = new PagePool(1_000_000, { caching: true });
     expect(pool.byteLength / 1_000_000).toBeLessThanOrEqual(64.01);
