@@ -1,6 +1,5 @@
 /** What tells one model's pages from another's: a hash of all that they are computed from. */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, concatBytes } from '@noble/hashes/utils.js';
 import type { Model } from './model.ts';
 import type { Tensor } from './safetensors.ts';
 
@@ -19,6 +18,10 @@ export async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array
   return subtle ? new Uint8Array(await subtle.digest('SHA-256', bytes)) : sha256(bytes);
 }
 
+export function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 async function fingerprintOf({ config, weights, drafter }: Model): Promise<string> {
   const { embedding, layers, outputNorm, output } = weights;
   const tensors: Tensor[] = [
@@ -28,9 +31,9 @@ async function fingerprintOf({ config, weights, drafter }: Model): Promise<strin
     output,
     ...(drafter ? (Object.values(drafter) as Tensor[]) : []),
   ];
-  const parts: Uint8Array[] = [new TextEncoder().encode(JSON.stringify(config))];
+  const hash = sha256.create().update(new TextEncoder().encode(JSON.stringify(config)));
   for (const { name, shape, format, bytes } of tensors) {
-    parts.push(new TextEncoder().encode(JSON.stringify([name, shape, format])), await digest(bytes));
+    hash.update(new TextEncoder().encode(JSON.stringify([name, shape, format]))).update(await digest(bytes));
   }
-  return bytesToHex(sha256(concatBytes(...parts)));
+  return hexOf(hash.digest());
 }

@@ -6,13 +6,12 @@
  *
  * Numbers are least significant byte first. The salt is not in it, only what it makes of the prefix's hash.
  */
-import { bytesToHex } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import type { Engine } from '../engine.ts';
 import { ConfigError, InputError } from '../errors.ts';
 import { chunkBytes, isWholePrefix, prefixSequence, putPrefix, readPrefix } from '../prefix-chunks.ts';
 import { groupId, WORD_BYTES } from '../units.ts';
-import { digest, modelFingerprint } from './fingerprint.ts';
+import { digest, hexOf, modelFingerprint } from './fingerprint.ts';
 import type { Model } from './model.ts';
 
 /** Whose prefix it is. */
@@ -99,7 +98,7 @@ export async function readSnapshot(engine: Engine, model: Model, buffer: ArrayBu
   const file = new Uint8Array(buffer.slice(0));
   const headerBytes = requireIntact(file);
   const end = file.length - HASH_BYTES;
-  if (bytesToHex(await digest(file.subarray(0, end))) !== bytesToHex(file.subarray(end))) {
+  if (hexOf(await digest(file.subarray(0, end))) !== hexOf(file.subarray(end))) {
     throw refusal('its bytes are not those that were written (SHA-256 differs); take it anew');
   }
   const header = headerOf(file.subarray(FIXED_BYTES, FIXED_BYTES + headerBytes));
