@@ -85,6 +85,7 @@ export {
   type GenerateResult,
   type GeneratorOptions,
   type LogitsPlace,
+  type SnapshotOptions,
 } from './model/generator.ts';
 export { loadModel, type ModelFiles, type NamedBytes } from './model/load.ts';
 export type { Model } from './model/model.ts';

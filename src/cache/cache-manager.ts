@@ -231,6 +231,14 @@ export class CacheManager {
   }
 
   /**
+   * The page that a group has cached under the key of a sequence's first `tokens` tokens, or null. It may go with the
+   * next allocation.
+   */
+  cachedPage(sequence: TokenSequence, tokens: number, group: GroupId): PageId | null {
+    return this.#pool.caching ? this.#pool.lookup(sequence, tokens, group) : null;
+  }
+
+  /**
    * Room for the tokens of one step. Gives the pages added to each group's table, without those of the hit, or null if
    * they do not fit: then nothing has changed, but that windows have let go of what nobody reads any more. Full pages
    * are published at once, before they are computed: attention layers write their rows before any later request of the

@@ -18,9 +18,11 @@ import {
   type ModelRunner,
 } from './model-runner.ts';
 import { requireSampling } from './sample.ts';
+import { putSnapshot, readSnapshot, takeSnapshot, type SnapshotOptions } from './snapshot.ts';
 import type { Speculation } from '../speculation.ts';
 
 export type { GeneratedToken, GenerateRequest, GenerateResult } from './generation.ts';
+export type { SnapshotOptions } from './snapshot.ts';
 
 export interface GeneratorOptions {
   readonly model: Model;
@@ -175,16 +177,61 @@ export class Generator {
     const begun = performance.now();
     const prompts = requests.map((request) => this.promptOf(request));
     const results = requests.flatMap((request, i) => this.begin(request, prompts[i], begun));
-    this.running ??= this.run().finally(() => {
-      this.running = null;
-    });
+    this.start();
     return Promise.all(results);
+  }
+
+  /**
+   * What is cached of a prompt's beginning, on the device or in host memory, as bytes to keep: whole pages of every cache
+   * group, with the tokens and what they were computed from. Waits until nothing is under way; requests that come
+   * meanwhile wait for it.
+   *
+   * @param prompt text or token ids; a beginning that is longer than what is cached gives what is.
+   * @returns about as many bytes as the pages have: 2 x layers x kvHeads x headDim x 4 a token, of windows the last ones.
+   * @throws ConfigError where no whole page is cached under that salt; `DeviceError` when the device is lost.
+   *
+   * @example
+   * ```ts
+   * import { Generator, loadModel } from 'pagefence';
+   *
+   * const model = await loadModel('demo/public/models/kjv-tiny');
+   * const prompt = 'In the beginning God created the heaven and the earth. And the earth was without form';
+   * const first = await Generator.create({ model });
+   * await first.generate([{ prompt, maxTokens: 1 }]);
+   * const buffer = await first.snapshot(prompt);
+   * await first.close();
+   *
+   * const second = await Generator.create({ model, hostSlots: 64 });
+   * console.log(await second.restore(buffer), 'tokens need not be computed');
+   * const [{ hits }] = await second.generate([{ prompt, maxTokens: 20 }]);
+   * console.log(hits.host, 'of them were found');
+   * await second.close();
+   * ```
+   */
+  async snapshot(prompt: string | readonly number[], options: SnapshotOptions = {}): Promise<ArrayBuffer> {
+    const tokens = this.idsOf(prompt);
+    return this.alone(() => takeSnapshot(this.engine, this.model, { ...options, tokens }));
+  }
+
+  /**
+   * Puts a snapshot into host memory, where requests that begin with its tokens and have its salt find it. Needs a place of
+   * `hostSlots` for each page; what is used least gives way. Waits as `snapshot` does. The last token of a prompt is
+   * always computed, so a prompt that is just the snapshot's tokens finds a page less (with a drafter
+   * perhaps nothing: its states stand where steps ended).
+   *
+   * @returns the tokens that the snapshot is of.
+   * @throws InputError with nothing changed, for a buffer that is truncated or damaged, or of another model (weights or
+   *   config), layout, version or salt. ConfigError for too few `hostSlots`.
+   */
+  async restore(buffer: ArrayBuffer, options: SnapshotOptions = {}): Promise<number> {
+    const read = await readSnapshot(this.engine, this.model, buffer);
+    return this.alone(() => Promise.resolve(putSnapshot(this.engine, read, options)));
   }
 
   /** Ends what is under way, and gives the memory back. */
   async close(): Promise<void> {
     for (const id of this.live.keys()) this.engine.abort(id);
-    await this.running;
+    while (this.running) await this.running;
     await this.runner.close();
     await this.engine.close();
   }
@@ -193,16 +240,8 @@ export class Generator {
     requireSampling(request);
     requireSamples(request, this.draftTokens);
     const { prompt, maxTokens = MAX_TOKENS } = request;
-    const { config, tokenizer, name } = this.model;
-    if (typeof prompt === 'string' && tokenizer === null) {
-      throw new ConfigError(`${name} has no tokenizer.json; give prompts as token ids`);
-    }
-    const ids = typeof prompt === 'string' ? tokenizer!.encode(prompt) : [...prompt];
-    if (ids.length === 0) throw new ConfigError('a prompt has no tokens; give it at least one');
-    const unknown = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= config.vocabSize);
-    if (unknown !== undefined) {
-      throw new ConfigError(`token ${unknown} is not one of the ${config.vocabSize} of ${name}; use others`);
-    }
+    const { config, name } = this.model;
+    const ids = this.idsOf(prompt);
     if (!Number.isInteger(maxTokens) || maxTokens < 1) {
       throw new ConfigError(`maxTokens is ${maxTokens}; use an integer of at least 1`);
     }
@@ -212,6 +251,20 @@ export class Generator {
         `a prompt of ${ids.length} tokens and ${maxTokens} more exceed the ${config.positionsMax} positions of ${name}; ` +
           'use a smaller maxTokens or a shorter prompt',
       );
+    }
+    return ids;
+  }
+
+  private idsOf(prompt: string | readonly number[]): readonly number[] {
+    const { config, tokenizer, name } = this.model;
+    if (typeof prompt === 'string' && tokenizer === null) {
+      throw new ConfigError(`${name} has no tokenizer.json; give prompts as token ids`);
+    }
+    const ids = typeof prompt === 'string' ? tokenizer!.encode(prompt) : [...prompt];
+    if (ids.length === 0) throw new ConfigError('a prompt has no tokens; give it at least one');
+    const unknown = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= config.vocabSize);
+    if (unknown !== undefined) {
+      throw new ConfigError(`token ${unknown} is not one of the ${config.vocabSize} of ${name}; use others`);
     }
     return ids;
   }
@@ -263,6 +316,30 @@ export class Generator {
       this.live.get(name)?.finish(request);
       this.live.delete(name);
     }
+  }
+
+  private start(): void {
+    this.running ??= this.run().finally(() => {
+      this.running = null;
+    });
+  }
+
+  /** Does something while no step runs. Requests that are added meanwhile begin behind it. */
+  private async alone<Value>(work: () => Promise<Value>): Promise<Value> {
+    // What was aborted or failed may be left for one more step.
+    if (this.engine.hasWork) this.start();
+    while (this.running) await this.running;
+    const done = work();
+    this.running = done
+      .then(
+        () => undefined,
+        () => undefined,
+      )
+      .finally(() => {
+        this.running = null;
+        if (this.engine.hasWork) this.start();
+      });
+    return done;
   }
 
   /** Steps until nothing is left. A failure is that of all who wait. */

@@ -176,6 +176,23 @@ describe('the text does not tell', () => {
     });
   });
 
+  it('of pages that another generator computed, snapshotted in one and restored in the next', async (context) => {
+    const { model, first } = await begin(context);
+    await withDevice(async (device) => {
+      const options = { model, device, tokensPerPage: 8 };
+      let buffer = new ArrayBuffer(0);
+      await withGenerator(options, async (generator) => {
+        await expectExcerpts(generator, [first]);
+        buffer = await generator.snapshot(first.prompt);
+      });
+      await withGenerator({ ...options, hostSlots: 32 }, async (generator) => {
+        expect(await generator.restore(buffer)).toBe(40);
+        const [again] = await expectExcerpts(generator, [first]);
+        expect(again.hits).toEqual({ device: 0, host: 40 });
+      });
+    });
+  });
+
   it('of requests that gave way and were resumed, with and without a host tier', async (context) => {
     const { model, goldens } = await begin(context);
     await withDevice(async (device) => {

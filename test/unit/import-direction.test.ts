@@ -62,6 +62,7 @@ const RULES: Record<string, readonly string[]> = {
     'event-loop',
     'gpu',
     'host-memory',
+    'prefix-chunks',
     'reference',
     'runtime/detect',
     'schedule',
