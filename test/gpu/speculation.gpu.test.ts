@@ -51,11 +51,11 @@ it('the kernel moves states on, hands them off and proposes as its twin does', a
 
 it('a run with drafts gives the ids of one beside it without, greedy and by dice', async (context) => {
   const { model, goldens } = await sharedModel('kjv-tiny', context);
-  const requests = [0, 0.8].map((temperature) => ({ prompt: goldens[3].prompt, maxTokens: 14, temperature }));
+  const requests = [0, 0.8].map((temperature) => ({ prompt: goldens[3].prompt, maxTokens: 10, temperature }));
   await withDevice(async (device) => {
     const sizes = { model, device, tokensPerPage: 8 };
     const plain = await Generator.create(sizes);
-    const drafting = await Generator.create({ ...sizes, draftTokens: 3 });
+    const drafting = await Generator.create({ ...sizes, draftTokens: 2 });
     const [without, withDrafts] = await Promise.all([plain.generate(requests), drafting.generate(requests)]);
     expect(withDrafts.map(({ ids }) => ids)).toEqual(without.map(({ ids }) => ids));
     expect(plain.engine.statistics().drafts.proposed).toBe(0);

@@ -11,9 +11,9 @@
  *              load into the pages that are free before, and its ring is page 14. It is zeroed in this step.
  *   t4 ..      The queue comes to the store of page 14.
  *
- * Then texts come that begin with A's first U tokens, which the host tier has, with the state. Nothing but a ring can do
- * this: a state's page is not zeroed, one that a load fills is not either, and whoever is scheduled writes what it claims
- * in the same step.
+ * Then texts come that begin with A's first U tokens, which the host tier has, with the state. In this layout only a ring
+ * leaves zeros there: pages of states are not zeroed, nor are those that a load fills, and whoever is scheduled writes
+ * rows to the pages that it claims in the same step, so that a store would read rows.
  */
 import { macrotask } from '../../src/event-loop.ts';
 import { Generator, type GenerateRequest, type GenerateResult } from '../../src/model/generator.ts';
