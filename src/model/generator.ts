@@ -1,5 +1,6 @@
 /** Text from a model whose whole memory of a text is the paged cache. */
 import { engineConfigSchema, parseConfig, type EngineConfig, type EngineConfigInput } from '../config.ts';
+import type { GroupConfigInput } from '../config/groups.ts';
 import { createEngine } from '../create-engine.ts';
 import { Engine, type EngineOptions, type ForkInput } from '../engine.ts';
 import { ConfigError } from '../errors.ts';
@@ -15,6 +16,7 @@ import {
   DeviceModelRunner,
   ReferenceModelRunner,
   type DraftGroup,
+  type DraftGuards,
   type ModelRunner,
 } from './model-runner.ts';
 import { requireSampling } from './sample.ts';
@@ -49,6 +51,12 @@ export interface GeneratorOptions {
   readonly onCacheEvent?: EngineOptions['onCacheEvent'];
   /** Sees the logits that each token is chosen from, before it is. */
   readonly onLogits?: (logits: Float32Array, place: LogitsPlace) => void;
+}
+
+/** What tests change underneath a generator. */
+export interface GeneratorInternals extends DraftGuards {
+  /** Groups of the cache behind the model's own, which no kernel of this model touches. */
+  readonly moreGroups?: readonly GroupConfigInput[];
 }
 
 /** Whose next token it is, and where in its sequence, counted from 0 with the prompt. */
@@ -107,7 +115,7 @@ export class Generator {
    * @throws ConfigError for sizes that cannot work, with the field, its value and the remedy.
    * @throws DeviceError when the device refuses the memory.
    */
-  static async create(options: GeneratorOptions): Promise<Generator> {
+  static async create(options: GeneratorOptions, internals: GeneratorInternals = {}): Promise<Generator> {
     const { model, device, onCacheEvent, onLogits } = options;
     const live = new Map<string, Generation>();
     const forks: Forks = new Map();
@@ -141,7 +149,7 @@ export class Generator {
           return { request: id, accepted, token, tokensMax };
         }),
       );
-    const input = engineInput(options);
+    const input = engineInput(options, internals);
     const { draftTokens, tokensPerPage } = { ...DEFAULTS, ...defined(options) };
     const hooks: Hooks = {
       nextToken: async (request) => (await choose(request)).token,
@@ -151,7 +159,9 @@ export class Generator {
           : undefined,
       onCacheEvent,
     };
-    const made = device ? await onDevice(model, device, input, hooks) : onCpu(model, input, hooks);
+    const made = device
+      ? await onDevice(model, device, input, hooks, internals)
+      : onCpu(model, input, hooks, internals);
     return new Generator(model, made, { live, forks, draftTokens });
   }
 
@@ -375,7 +385,7 @@ function requireSamples({ n = 1, temperature = 0 }: GenerateRequest, draftTokens
   }
 }
 
-function engineInput(options: GeneratorOptions): EngineConfigInput {
+function engineInput(options: GeneratorOptions, { moreGroups = [] }: GeneratorInternals): EngineConfigInput {
   const { tokensPerPage, poolPages, hostSlots, stepTokensMax, runningMax, draftTokens } = {
     ...DEFAULTS,
     ...defined(options),
@@ -389,11 +399,13 @@ function engineInput(options: GeneratorOptions): EngineConfigInput {
       `draftTokens is ${draftTokens}, but ${options.model.name} has no drafter; leave draftTokens out`,
     );
   }
+  const { groups, pages } = cacheConfigFor(options.model.config, {
+    tokensPerPage,
+    pages: poolPages,
+    draftTokens,
+  });
   return {
-    cache: {
-      ...cache,
-      ...cacheConfigFor(options.model.config, { tokensPerPage, pages: poolPages, draftTokens }),
-    },
+    cache: { ...cache, pages, groups: [...groups, ...moreGroups] },
     schedule: { maxTokensPerStep: stepTokensMax, maxRunning: runningMax, ...schedule },
     offload: { slots: hostSlots, ...offload },
     transfer,
@@ -417,8 +429,9 @@ async function onDevice(
   device: GPUDevice,
   input: EngineConfigInput,
   hooks: Hooks,
+  guards: DraftGuards,
 ): Promise<{ engine: GeneratorEngine; runner: ModelRunner }> {
-  const runner = new DeviceModelRunner();
+  const runner = new DeviceModelRunner(guards);
   const engine = await createEngine(input, { device, forward: runner.run, ...hooks });
   const { config } = engine;
   const { cache, schedule } = config;
@@ -444,13 +457,14 @@ function onCpu(
   model: Model,
   input: EngineConfigInput,
   hooks: Hooks,
+  guards: DraftGuards,
 ): { engine: GeneratorEngine; runner: ModelRunner } {
   const config = parseConfig(engineConfigSchema, input, 'generator options');
   const { cache, transfer, offload } = config;
   const slots = offload.slots * offload.pagesPerSlot;
   const host = slots > 0 ? new HostMemory({ slots, slotBytes: cache.pageBytes }) : null;
   const sizes = { tokensPerPage: cache.tokensPerPage, strideBytes: cache.pageBytes };
-  const runner = new ReferenceModelRunner(model, sizes, draftGroupOf(config));
+  const runner = new ReferenceModelRunner(model, sizes, draftGroupOf(config), guards);
   const worker = new SimulatedWorker({ cache, transfer, host, witness: false, forward: runner.run });
   return { engine: new Engine<WebGpuWorker | SimulatedWorker>({ config, worker, host, ...hooks }), runner };
 }

@@ -41,9 +41,20 @@ export interface DraftGroup {
   readonly tokensPerPage: number;
 }
 
+/** Guards of a runner that tests take away. */
+export interface DraftGuards {
+  /** States go on from verified tokens alone. `false`: the state behind all drafts goes on, as if all were right. */
+  readonly verifiedStates?: boolean;
+}
+
 /** Which pages hold the states that the last step wrote: after each draft, until it is known which are right. */
 class RunningStates {
+  private readonly verifies: boolean;
   private pages = new Map<RequestId, readonly PageId[]>();
+
+  constructor({ verifiedStates = true }: DraftGuards) {
+    this.verifies = verifiedStates;
+  }
 
   /** The drafter's part of a step. */
   jobs({ forward }: StepPlan, group: DraftGroup): DraftJob[] {
@@ -52,8 +63,9 @@ class RunningStates {
     return jobs;
   }
 
-  wish({ request, accepted, token, tokensMax }: DraftWish): DraftJob {
+  wish({ request, accepted: verified, token, tokensMax }: DraftWish): DraftJob {
     const [running, ...drafted] = this.pages.get(request) ?? [];
+    const accepted = this.verifies ? verified : drafted.length;
     const source = accepted === 0 ? running : drafted[accepted - 1];
     invariant(source !== undefined, `request ${request} has no state behind ${accepted} drafts`);
     const handOff = accepted === 0 ? NULL_PAGE : running;
@@ -88,9 +100,13 @@ class StepLogits {
 /** Give `run` to the worker as its `forward`. */
 export class DeviceModelRunner implements ModelRunner {
   private readonly step = new StepLogits();
-  private readonly states = new RunningStates();
+  private readonly states: RunningStates;
   private pass: ForwardPass | null = null;
   private drafter: { readonly group: DraftGroup; readonly device: DeviceDrafter } | null = null;
+
+  constructor(guards: DraftGuards = {}) {
+    this.states = new RunningStates(guards);
+  }
 
   /** Before the first step with a forward part: the worker is there only after its `forward` is chosen. */
   async attach(
@@ -134,11 +150,12 @@ export class DeviceModelRunner implements ModelRunner {
 export class ReferenceModelRunner implements ModelRunner {
   private readonly step = new StepLogits();
   private readonly reference: ReferenceModel;
-  private readonly states = new RunningStates();
+  private readonly states: RunningStates;
   private readonly drafter: { readonly group: DraftGroup; readonly reference: ReferenceDrafter } | null;
   private pool = new Float32Array(0);
 
-  constructor(model: Model, sizes: PageSizes, group: DraftGroup | null = null) {
+  constructor(model: Model, sizes: PageSizes, group: DraftGroup | null = null, guards: DraftGuards = {}) {
+    this.states = new RunningStates(guards);
     this.reference = new ReferenceModel(model, sizes);
     this.drafter = group && { group, reference: new ReferenceDrafter(model, sizes) };
   }

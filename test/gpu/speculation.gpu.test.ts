@@ -6,6 +6,7 @@ import type { DraftJob } from '../../src/model/drafter.ts';
 import { DeviceDrafter } from '../../src/model/gpu/drafter.ts';
 import { ReferenceDrafter } from '../../src/model/reference/drafter.ts';
 import { NULL_PAGE, pageId } from '../../src/units.ts';
+import { PAGE_TOKENS, playDrafterIncident } from '../support/drafter-incident.ts';
 import { sharedModel } from '../support/models.ts';
 import { readBytes, withDevice } from './support/device.ts';
 
@@ -45,6 +46,40 @@ it('the kernel moves states on, hands them off and proposes as its twin does', a
     for (const [i, number] of pool.entries()) expect(Math.abs(states[i] - number)).toBeLessThan(1e-4);
     await drafter.close();
     buffer.destroy();
+  });
+});
+
+it('a run with drafts gives the ids of one beside it without, greedy and by dice', async (context) => {
+  const { model, goldens } = await sharedModel('kjv-tiny', context);
+  const requests = [0, 0.8].map((temperature) => ({ prompt: goldens[3].prompt, maxTokens: 10, temperature }));
+  await withDevice(async (device) => {
+    const sizes = { model, device, tokensPerPage: 8 };
+    const plain = await Generator.create(sizes);
+    const drafting = await Generator.create({ ...sizes, draftTokens: 2 });
+    const [without, withDrafts] = await Promise.all([plain.generate(requests), drafting.generate(requests)]);
+    expect(withDrafts.map(({ ids }) => ids)).toEqual(without.map(({ ids }) => ids));
+    expect(plain.engine.statistics().drafts.proposed).toBe(0);
+    expect(drafting.engine.statistics().drafts.proposed).toBeGreaterThan(0);
+    await plain.close();
+    await drafting.close();
+  });
+});
+
+it("a drafter's state that is zeroed before its store comes back as zeros, and leaves the text", async (context) => {
+  const shared = await sharedModel('kjv-tiny', context);
+  const { prompt, greedy } = shared.goldens[3];
+  const text = [...prompt, ...greedy];
+  const follower = { prompt: text.slice(0, PAGE_TOKENS + 1), maxTokens: 6, stop: [] };
+  await withDevice(async (device) => {
+    for (const fence of ['complete', 'scheduled-and-loads'] as const) {
+      const incident = await playDrafterIncident(shared, { fence, text, device, followers: [follower] });
+      const { statePage, ringPage, stored, computed, followers } = incident;
+      expect(ringPage).toBe(statePage);
+      expect(stored).toEqual(fence === 'complete' ? computed : new Uint8Array(computed.length));
+      expect(computed.some((byte) => byte !== 0)).toBe(true);
+      expect(followers[0].hits).toEqual({ device: 0, host: PAGE_TOKENS });
+      expect(followers[0].ids).toEqual(text.slice(PAGE_TOKENS + 1, PAGE_TOKENS + 7));
+    }
   });
 });
 

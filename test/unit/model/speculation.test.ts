@@ -56,6 +56,51 @@ it.for([1, 3])('the golden ids come with %i drafts a step, in fewer steps', asyn
   expect(withDrafts.steps).toBeLessThan(without.steps);
 });
 
+it('states at page ends are those of verified tokens, which shows when drafts are not waited for', async (context) => {
+  const { model, goldens } = await sharedModel('kjv-tiny', context);
+  const { prompt, greedy } = goldens[2];
+  const tokens = [...prompt, ...greedy];
+  const twin = new ReferenceDrafter(model, { strideBytes: model.config.hiddenSize * 4 });
+  const stateAfter = (count: number) => {
+    const pool = new Float32Array(2 * model.config.hiddenSize);
+    const from = { source: NULL_PAGE, handOff: NULL_PAGE, proposals: 0 };
+    twin.run(pool, { ...from, tokens: tokens.slice(0, count), targets: [pageId(1)] });
+    return pool.subarray(model.config.hiddenSize);
+  };
+  const run = async (verifiedStates: boolean) => {
+    const generator = await Generator.create({ model, draftTokens: 3, tokensPerPage: 8 }, { verifiedStates });
+    const { engine } = generator;
+    const step = engine.step.bind(engine);
+    const states = new Map<number, boolean>();
+    engine.step = async () => {
+      const report = await step();
+      for (const { requestId } of report.plan.forward) {
+        for (const { page, tokens: count } of engine.cache.boundaryStates(requestId)) {
+          const { buffer } = await engine.worker.readPage(page);
+          const state = new Float32Array(buffer, 0, model.config.hiddenSize);
+          const expected = stateAfter(count);
+          const isRight = state.every((number, i) => Math.abs(number - expected[i]) < 1e-4);
+          states.set(count, isRight);
+        }
+      }
+      return report;
+    };
+    const [{ ids }] = await generator.generate([{ prompt, maxTokens: 64, stop: [] }]);
+    const { drafts } = engine.statistics();
+    await generator.close();
+    const wrong = [...states].filter(([, isRight]) => !isRight).map(([count]) => count);
+    return { ids, seen: states.size, wrong, rate: drafts.accepted / drafts.proposed };
+  };
+  const on = await run(true);
+  const off = await run(false);
+  expect(on.ids).toEqual(greedy.slice(0, 64));
+  expect(off.ids).toEqual(on.ids);
+  expect(on.seen).toBeGreaterThan(5);
+  expect(on.wrong).toEqual([]);
+  expect(off.wrong.length).toBeGreaterThan(off.seen / 2);
+  expect(off.rate).toBeLessThan(on.rate);
+});
+
 it('tiny pools, host tiers and preemptions give each text as it is alone, without drafts', async (context) => {
   const { model, goldens } = await sharedModel('kjv-tiny', context);
   const shared = goldens[1].prompt;
