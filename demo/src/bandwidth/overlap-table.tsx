@@ -54,5 +54,5 @@ export function OverlapTable({ result, list }: { result: BandwidthResult; list: 
 
 function gainText(gain: number | null | undefined): string {
   if (gain === undefined) return '';
-  return gain === null ? 'the clock is too coarse' : `${gain.toFixed(2)} times as fast`;
+  return gain === null ? 'too quick to tell' : `${gain.toFixed(2)} times as fast`;
 }
