@@ -1,14 +1,12 @@
 /** The guided tour in a browser: every chapter plays to its end, by mouse and by keyboard, and fits every window. */
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { AxeResults } from 'axe-core';
 import { describe, expect, it } from 'vitest';
 import { PACES } from '../../demo/src/tour/player.ts';
 import { SCENES } from '../../demo/src/tour/scenes/index.ts';
+import { seriousFaults } from './axe.ts';
 import { openDemo, SCREENSHOTS, useStage, type OpenedDemo, type OpenOptions } from './support.ts';
 
 const stage = useStage();
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 const open = (address = '', options?: OpenOptions) =>
   openDemo(stage.browser, `${stage.site.url}tour.html${address === '' ? '' : `#${address}`}`, options);
@@ -22,17 +20,6 @@ async function chapter(demo: OpenedDemo, id: string): Promise<void> {
 const caption = ({ page }: OpenedDemo) => page.locator('[data-caption]').innerText();
 const moment = async (demo: OpenedDemo) => Number(await demo.attribute('moment'));
 const moments = async (demo: OpenedDemo) => Number(await demo.attribute('moments'));
-
-/** Serious faults that axe finds in what is shown. */
-async function faults({ page }: OpenedDemo): Promise<string[]> {
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResults> } };
-    return (await axe.run()).violations;
-  });
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join('\n')}`);
-}
 
 describe('the tour', () => {
   it('plays every chapter to its end', async () => {
@@ -157,16 +144,15 @@ describe('the tour', () => {
   it('has no serious fault that axe finds, in light and dark', async () => {
     const demo = await open('', { reducedMotion: 'reduce', bypassCSP: true });
     await demo.until('ready');
-    await demo.page.addScriptTag({ path: AXE });
     for (const { id } of SCENES) {
       await chapter(demo, id);
       await demo.page.emulateMedia({ colorScheme: 'light' });
       await demo.page.getByRole('slider', { name: 'Moment' }).press('End');
-      expect(await faults(demo), id).toEqual([]);
+      expect(await seriousFaults(demo.page), id).toEqual([]);
       await demo.page.emulateMedia({ colorScheme: 'dark' });
       await demo.page.getByRole('button', { name: 'Back' }).click();
       await demo.page.getByRole('button', { name: 'Back' }).click();
-      expect(await faults(demo), `${id}, before its end, in the dark`).toEqual([]);
+      expect(await seriousFaults(demo.page), `${id}, before its end, in the dark`).toEqual([]);
     }
     await demo.close();
   }, 120_000);
