@@ -85,7 +85,7 @@ export async function createEngine(
   input: EngineConfigInput,
   options: CreateEngineOptions = {},
 ): Promise<Engine<WebGpuWorker | SimulatedWorker>> {
-  const { device, forward, nextToken, speculation, onCacheEvent, onOffloadEvent } = options;
+  const { device, forward, tuning, pool, ...hooks } = options;
   if ('queue' in options) {
     throw new ConfigError(
       'the options are a device; give the device by name: createEngine(config, { device })',
@@ -97,18 +97,11 @@ export async function createEngine(
   if (forward && !device) {
     throw new ConfigError('forward needs a device to run on; give one, or leave forward out');
   }
-  const { config, ranks } = device ? await onDevice(device, input, options) : simulated(input, options);
+  const { config, ranks } = device
+    ? await onDevice(device, input, { forward, tuning, pool })
+    : simulated(input, { pool });
   const [{ worker, host }, ...otherRanks] = ranks;
-  return new Engine({
-    config,
-    worker,
-    host,
-    otherRanks,
-    nextToken,
-    speculation,
-    onCacheEvent,
-    onOffloadEvent,
-  });
+  return new Engine({ ...hooks, config, worker, host, otherRanks });
 }
 
 interface Made<W extends Worker> {

@@ -558,7 +558,7 @@ export class Engine<W extends Worker = Worker> {
       end,
       computedFrom: request.foundTokens,
       tables: isEarly ? holdings.tables.map((table) => table.slice()) : holdings.tables,
-      tokens: end > known ? Uint32Array.from([...tokens, ...drafts.slice(0, end - known)]) : tokens,
+      tokens: end > known ? withDrafts(tokens, drafts.slice(0, end - known)) : tokens,
       unitSeeds: sequence.pageSeeds(Math.floor(known / sequence.unitTokens) + 1),
     };
   }
@@ -610,6 +610,13 @@ function executorOf<W extends Worker>(ranks: readonly Rank<W>[], { cache }: Engi
     );
   }
   return ranks.length === 1 ? ranks[0].worker : new RankedWorker(ranks.map(({ worker }) => worker));
+}
+
+function withDrafts(tokens: Uint32Array, drafts: readonly number[]): Uint32Array {
+  const all = new Uint32Array(tokens.length + drafts.length);
+  all.set(tokens);
+  all.set(drafts, tokens.length);
+  return all;
 }
 
 function requireSpeculation({ cache: { contextParallel }, schedule: { stepsInFlight } }: EngineConfig): void {

@@ -116,10 +116,14 @@ export function inspect(engine: Engine, options: InspectOptions = {}): EngineVie
     requests,
     jobs,
     staging: transfers?.staging ?? null,
-    counts: {
-      pages: countStates(pages, { null: 0, free: 0, cached: 0, owned: 0, shared: 0 }),
-      slots: countStates(slots, { free: 0, writing: 0, ready: 0, pinned: 0 }),
-    },
+    counts: countViews(pages, slots),
+  };
+}
+
+export function countViews(pages: readonly PageView[], slots: readonly SlotView[]): EngineView['counts'] {
+  return {
+    pages: countStates(pages, { null: 0, free: 0, cached: 0, owned: 0, shared: 0 }),
+    slots: countStates(slots, { free: 0, writing: 0, ready: 0, pinned: 0 }),
   };
 }
 
@@ -141,14 +145,14 @@ function requestViews({ scheduler, cache }: Engine): RequestView[] {
 function jobViews({ connector }: Engine): JobView[] {
   return connector
     .snapshot()
-    .jobs.map(({ id, kind, requestId, pages, slots }) => ({
-      id,
-      kind,
-      request: requestId,
-      pages: [...pages],
-      slots: [...slots],
-    }))
+    .jobs.map(jobViewOf)
     .sort((a, b) => a.id - b.id);
+}
+
+type Job = ReturnType<Engine['connector']['snapshot']>['jobs'][number];
+
+export function jobViewOf({ id, kind, requestId, pages, slots }: Job): JobView {
+  return { id, kind, request: requestId, pages: [...pages], slots: [...slots] };
 }
 
 interface PageSources {
@@ -159,20 +163,12 @@ interface PageSources {
   readonly transfers: TransferLog | null;
 }
 
-const NONE: readonly never[] = Object.freeze([]);
+/** Of a page without owners, stores or readers. */
+export const NONE: readonly never[] = Object.freeze([]);
 
 function pageViews({ engine, requests, jobs, last, transfers }: PageSources): PageView[] {
   const { cache, config } = engine;
-  const owners = new Map<PageId, RequestId[]>();
-  for (const { id, pages } of requests) for (const page of pages) append(owners, page, id);
-  const stores = new Map<PageId, JobId[]>();
-  const loads = new Map<PageId, JobId>();
-  for (const { id, kind, pages } of jobs) {
-    for (const page of pages) {
-      if (kind === 'store') append(stores, page, id);
-      else loads.set(page, id);
-    }
-  }
+  const { owners, stores, loads } = ownersAndJobs(requests, jobs);
   const zeroed = new Set(last?.plan.newPageIdsToZero.flatMap(({ pages }) => pages));
   const loaded = new Set(last?.plan.loads.flatMap((load) => load.pages));
   const computed = last === null ? new Set<PageId>() : computedPages(last.plan, cache.layout);
@@ -197,6 +193,21 @@ function pageViews({ engine, requests, jobs, last, transfers }: PageSources): Pa
   });
 }
 
+/** By page: the requests that hold it, the stores that read it, and the load that writes it. */
+export function ownersAndJobs(requests: readonly RequestView[], jobs: readonly JobView[]) {
+  const owners = new Map<PageId, RequestId[]>();
+  for (const { id, pages } of requests) for (const page of pages) append(owners, page, id);
+  const stores = new Map<PageId, JobId[]>();
+  const loads = new Map<PageId, JobId>();
+  for (const { id, kind, pages } of jobs) {
+    for (const page of pages) {
+      if (kind === 'store') append(stores, page, id);
+      else loads.set(page, id);
+    }
+  }
+  return { owners, stores, loads };
+}
+
 export function stateOf(id: PageId, references: number, key: PrefixKey | null): PageState {
   if (id === NULL_PAGE) return 'null';
   if (references === 0) return key === null ? 'free' : 'cached';
@@ -212,11 +223,17 @@ function slotViews({ config, connector }: Engine, transfers: TransferLog | null)
     suspect: false,
   }));
   for (const { key, slot, references } of connector.manager.entries()) {
-    const state = references < 0 ? 'writing' : references === 0 ? 'ready' : 'pinned';
+    const state = slotStateOf(references);
     const suspect = transfers?.suspectSlots.has(slot) ?? false;
     views[slot] = { id: slot, state, key, readers: Math.max(references, 0), suspect };
   }
   return views;
+}
+
+/** Of a slot with a key. `references`: loads that read it, or a negative number while a store writes it. */
+export function slotStateOf(references: number): SlotState {
+  if (references < 0) return 'writing';
+  return references === 0 ? 'ready' : 'pinned';
 }
 
 function append<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {

@@ -7,9 +7,9 @@ import { requireIdentity } from './cache/request-identity.ts';
 import { TokenSequence } from './cache/token-sequence.ts';
 import type { Engine } from './engine.ts';
 import { ConfigError, invariant } from './errors.ts';
-import { chunkKey, offloadGroups, type OffloadGroup } from './offload/groups.ts';
+import { chunkKey, hitUnitOf, offloadGroups, type OffloadGroup } from './offload/groups.ts';
 import { agreeOnHit } from './offload/lookup.ts';
-import { leastCommonMultiple, slotId, type GroupId, type PageId } from './units.ts';
+import { slotId, type GroupId, type PageId } from './units.ts';
 
 /** One chunk of a group: tokens `chunk` x tokens a chunk, and so many on. */
 export interface ChunkPlace {
@@ -51,6 +51,7 @@ export async function readPrefix(
 ): Promise<{ readonly tokens: number; readonly chunks: readonly PrefixChunk[] }> {
   requireIdle(engine);
   const groups = groupsOf(engine);
+  const unitTokens = hitUnitOf(groups, engine.cache.layout);
   const isCached = (group: OffloadGroup, chunk: number) =>
     slotOf(engine, sequence, group, chunk) !== null || pagesOf(engine, sequence, group, chunk) !== null;
   const keyedTokens = sequence.unitCount * sequence.unitTokens;
@@ -58,15 +59,10 @@ export async function readPrefix(
     localTokens: 0,
     tokensMax: sequence.length,
     keyedTokens,
-    unitTokens: unitOf(engine, groups),
+    unitTokens,
   });
   invariant(tokens !== 'ask again', 'a prefix is read while its bytes are on their way');
-  const places = groups.flatMap((group) => {
-    const { needed, first, end } = chunksNeeded(engine, groups, group, tokens);
-    return range(first, end)
-      .filter((chunk) => chunk >= needed || isCached(group, chunk))
-      .map((chunk) => ({ group, chunk }));
-  });
+  const places = placesOf(groups, { tokens, unitTokens }, isCached);
   // What is in memory is copied at once; pages take a while.
   const fromHost = places.map(({ group, chunk }) => hostBytes(engine, sequence, group, chunk));
   const chunks: PrefixChunk[] = [];
@@ -80,17 +76,15 @@ export async function readPrefix(
 /** Whether these are chunks of a prefix of so many tokens, in order, with none missing that a hit at its end needs. */
 export function isWholePrefix(engine: Engine, tokens: number, places: readonly ChunkPlace[]): boolean {
   const groups = groupsOf(engine);
-  if (tokens === 0 || tokens % unitOf(engine, groups) !== 0) return false;
-  const expected = groups.flatMap((group) => {
-    const { needed, first, end } = chunksNeeded(engine, groups, group, tokens);
-    const present = new Set(places.filter((place) => place.group === group.id).map(({ chunk }) => chunk));
-    return range(first, end)
-      .filter((chunk) => chunk >= needed || present.has(chunk))
-      .map((chunk) => ({ group: group.id, chunk }));
-  });
+  const unitTokens = hitUnitOf(groups, engine.cache.layout);
+  if (tokens === 0 || tokens % unitTokens !== 0) return false;
+  const present = new Map(groups.map(({ id }) => [id, new Set<number>()]));
+  for (const { group, chunk } of places) present.get(group)?.add(chunk);
+  const isPresent = ({ id }: OffloadGroup, chunk: number) => present.get(id)!.has(chunk);
+  const expected = placesOf(groups, { tokens, unitTokens }, isPresent);
   return (
     expected.length === places.length &&
-    expected.every(({ group, chunk }, i) => places[i].group === group && places[i].chunk === chunk)
+    expected.every(({ group, chunk }, i) => places[i].group === group.id && places[i].chunk === chunk)
   );
 }
 
@@ -152,24 +146,21 @@ function groupsOf({ config, cache }: Engine): OffloadGroup[] {
   return groups;
 }
 
-/** What a hit in the tier is a multiple of. */
-function unitOf({ cache }: Engine, groups: readonly OffloadGroup[]): number {
-  return groups
-    .map(({ tokensPerChunk }) => tokensPerChunk)
-    .reduce(leastCommonMultiple, cache.layout.unitTokens);
-}
-
-/** Chunks that are read, the first of them if it is cached, and from `needed` on in any case. */
-function chunksNeeded(
-  engine: Engine,
+/** Chunks of a prefix of so many tokens, in order: those that a hit at its end needs, and of the unit before what is there. */
+function placesOf(
   groups: readonly OffloadGroup[],
-  { windowChunks, tokensPerChunk }: OffloadGroup,
-  tokens: number,
-): { readonly first: number; readonly needed: number; readonly end: number } {
-  const end = tokens / tokensPerChunk;
-  const needed = windowChunks === null ? 0 : Math.max(0, end - windowChunks);
-  const first = Math.max(0, needed - unitOf(engine, groups) / tokensPerChunk);
-  return { first, needed, end };
+  { tokens, unitTokens }: { readonly tokens: number; readonly unitTokens: number },
+  isThere: (group: OffloadGroup, chunk: number) => boolean,
+): { readonly group: OffloadGroup; readonly chunk: number }[] {
+  return groups.flatMap((group) => {
+    const { windowChunks, tokensPerChunk } = group;
+    const end = tokens / tokensPerChunk;
+    const needed = windowChunks === null ? 0 : Math.max(0, end - windowChunks);
+    const first = Math.max(0, needed - unitTokens / tokensPerChunk);
+    return range(first, end)
+      .filter((chunk) => chunk >= needed || isThere(group, chunk))
+      .map((chunk) => ({ group, chunk }));
+  });
 }
 
 function slotOf(

@@ -180,8 +180,8 @@ export class Generator {
 
   /**
    * Generates for several prompts at once, together with those of other calls that are under way. Results come in the
-   * order of the requests, those of one request's samples one behind the other. Rejects with `ConfigError`, with nothing begun, for requests that cannot be; with
-   * `DeviceError` when the device is lost.
+   * order of the requests, those of one request's samples one behind the other. Rejects with `ConfigError`, with nothing
+   * begun, for requests that cannot be; with `DeviceError` when the device is lost.
    */
   async generate(requests: readonly GenerateRequest[]): Promise<GenerateResult[]> {
     const begun = performance.now();

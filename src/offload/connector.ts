@@ -11,18 +11,10 @@ import type {
 } from '../schedule/connector-interface.ts';
 import type { Request } from '../schedule/request.ts';
 import type { Acknowledgement, LoadJob, StoreJob } from '../schedule/step-plan.ts';
-import {
-  leastCommonMultiple,
-  NULL_PAGE,
-  type JobId,
-  type PageId,
-  type PrefixKey,
-  type RequestId,
-  type SlotId,
-} from '../units.ts';
+import { NULL_PAGE, type JobId, type PageId, type PrefixKey, type RequestId, type SlotId } from '../units.ts';
 import { ChunkEvents } from './chunk-events.ts';
 import type { OffloadEvent, TierEvent } from './events.ts';
-import { chunkKey, offloadGroups, type OffloadGroup } from './groups.ts';
+import { chunkKey, offloadGroups, type OffloadGroup, hitUnitOf } from './groups.ts';
 import { checkTables } from './integrity.ts';
 import { JobIdCounter, type TransferJob } from './jobs.ts';
 import { agreeOnHit, type LookupResult } from './lookup.ts';
@@ -102,9 +94,7 @@ export class OffloadConnector implements Connector {
     const reach = ({ windowChunks, tokensPerChunk }: OffloadGroup) =>
       windowChunks === null ? Infinity : windowChunks * tokensPerChunk;
     this.#askingOrder = [...this.#groups].sort((a, b) => Math.sign(reach(b) - reach(a)) || 0);
-    this.#unitTokens = this.#groups
-      .map(({ tokensPerChunk }) => tokensPerChunk)
-      .reduce(leastCommonMultiple, layout.unitTokens);
+    this.#unitTokens = hitUnitOf(this.#groups, layout);
     this.#tailTokens = keepsTails(layout, this.#groups, config.pagesPerSlot) ? layout.hashTokens : null;
     this.#recency = options.recency ?? 'on-finish';
     const { onEvent } = options;

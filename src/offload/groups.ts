@@ -5,7 +5,7 @@
 import { ConfigError } from '../errors.ts';
 import type { CacheLayout, GroupLayout } from '../config/layout.ts';
 import type { TokenSequence } from '../cache/token-sequence.ts';
-import { ceilDiv, type GroupId, type PrefixKey } from '../units.ts';
+import { ceilDiv, leastCommonMultiple, type GroupId, type PrefixKey } from '../units.ts';
 
 export interface OffloadGroup {
   /** Its place in the page tables. */
@@ -47,6 +47,11 @@ export function offloadGroups(layout: CacheLayout, pagesPerSlot: number): Offloa
       segmentChunks: segmentOf(group, { tokensPerChunk, segmentTokens, windowChunks }),
     };
   });
+}
+
+/** What a hit in the tier is a multiple of: whole chunks of every group, and whole units of the device's hits. */
+export function hitUnitOf(groups: readonly OffloadGroup[], { unitTokens }: CacheLayout): number {
+  return groups.map(({ tokensPerChunk }) => tokensPerChunk).reduce(leastCommonMultiple, unitTokens);
 }
 
 /** Whether every prefix token is kept, in however many rows. Its pages stay with the request while it runs. */

@@ -4,6 +4,7 @@
  */
 import type { CacheEvent } from '../cache/events.ts';
 import type { Engine, StepReport } from '../engine.ts';
+import { jobViewOf } from '../inspect.ts';
 import type { OffloadEvent } from '../offload/events.ts';
 import type { Request } from '../schedule/request.ts';
 import type { WitnessReport } from '../schedule/step-plan.ts';
@@ -210,11 +211,7 @@ export class RunRecorder<More extends object = object> {
     const now = this.engine.connector.snapshot().jobs;
     const known = new Set(jobs.map(({ id }) => id));
     const live = new Set(now.map(({ id }) => id));
-    const begun = now
-      .filter(({ id }) => !known.has(id))
-      .map(({ id, kind, requestId, pages, slots }) => {
-        return { id, kind, request: requestId, pages: [...pages], slots: [...slots] };
-      });
+    const begun = now.filter(({ id }) => !known.has(id)).map(jobViewOf);
     const ended = jobs.map(({ id }) => id).filter((id) => !live.has(id));
     return { ...list('ended', ended), ...list('begun', begun) };
   }

@@ -1,26 +1,17 @@
 /** A state of a recording as `inspect` would have shown it. */
 import {
+  countViews,
+  NONE,
+  ownersAndJobs,
+  slotStateOf,
   stateOf,
   type EngineView,
-  type JobView,
-  type PageState,
   type PageView,
   type RequestView,
-  type SlotState,
   type SlotView,
 } from '../inspect.ts';
-import {
-  NULL_PAGE,
-  pageId,
-  slotId,
-  type JobId,
-  type PageId,
-  type PrefixKey,
-  type RequestId,
-} from '../units.ts';
+import { NULL_PAGE, pageId, slotId, type PrefixKey } from '../units.ts';
 import { NO_KEY, type MomentState, type RequestState } from './moment-state.ts';
-
-const NONE: readonly never[] = Object.freeze([]);
 
 /** `before`: a view of another moment of the same recording, whose pages and slots are used again where they are equal. */
 export function viewOf(
@@ -31,14 +22,8 @@ export function viewOf(
   const requests = state.requests.map(requestView);
   const pages = pageViews(state, requests, nameOf, before?.pages ?? []);
   const slots = slotViews(state, nameOf, before?.slots ?? []);
-  const counts = {
-    pages: { null: 0, free: 0, cached: 0, owned: 0, shared: 0 } satisfies Record<PageState, number>,
-    slots: { free: 0, writing: 0, ready: 0, pinned: 0 } satisfies Record<SlotState, number>,
-  };
-  for (const page of pages) counts.pages[page.state] += 1;
-  for (const slot of slots) counts.slots[slot.state] += 1;
   const { steps, jobs, staging } = state;
-  return { steps, pages, slots, requests, jobs, staging, counts };
+  return { steps, pages, slots, requests, jobs, staging, counts: countViews(pages, slots) };
 }
 
 type NameOf = (index: number) => PrefixKey | null;
@@ -60,7 +45,7 @@ function pageViews(
   nameOf: NameOf,
   before: readonly PageView[],
 ): PageView[] {
-  const { owners, stores, loads } = readersAndOwners(requests, state.jobs);
+  const { owners, stores, loads } = ownersAndJobs(requests, state.jobs);
   const zeroed = new Set(state.step?.plan.newPageIdsToZero.flatMap(({ pages }) => pages));
   const loaded = new Set(state.step?.plan.loads.flatMap(({ pages }) => pages));
   const computed = new Set(state.step?.computed);
@@ -110,20 +95,6 @@ function pageViews(
   return views;
 }
 
-function readersAndOwners(requests: readonly RequestView[], jobs: readonly JobView[]) {
-  const owners = new Map<PageId, RequestId[]>();
-  for (const { id, pages } of requests) for (const page of pages) append(owners, page, id);
-  const stores = new Map<PageId, JobId[]>();
-  const loads = new Map<PageId, JobId>();
-  for (const { id, kind, pages } of jobs) {
-    for (const page of pages) {
-      if (kind === 'store') append(stores, page, id);
-      else loads.set(page, id);
-    }
-  }
-  return { owners, stores, loads };
-}
-
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a === b || (a.length === b.length && a.every((item, i) => item === b[i]));
 }
@@ -143,15 +114,4 @@ function slotViews(state: MomentState, nameOf: NameOf, before: readonly SlotView
     views[index] = isSame ? old : { id, state: slotState, key, readers, suspect };
   }
   return views;
-}
-
-function slotStateOf(readers: number): SlotState {
-  if (readers < 0) return 'writing';
-  return readers === 0 ? 'ready' : 'pinned';
-}
-
-function append<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
-  const list = lists.get(key);
-  if (list) list.push(item);
-  else lists.set(key, [item]);
 }

@@ -4,6 +4,7 @@ import { measureBandwidth, type BandwidthOptions } from '../../src/bandwidth/ban
 import { OPERATIONS } from '../../src/bandwidth/result.ts';
 import { ConfigError, DeviceError } from '../../src/errors.ts';
 import { acquireAdapter } from '../../src/runtime/acquire.ts';
+import { adapterWith } from './support/adapters.ts';
 import { runtimeName } from './support/device.ts';
 
 const SMALL: BandwidthOptions = {
@@ -14,30 +15,13 @@ const SMALL: BandwidthOptions = {
   budgetMs: 1,
 };
 
-/** An adapter whose devices are handed to `seen`. */
-function watched(seen: (device: GPUDevice) => void) {
-  return async () => {
-    const acquired = await acquireAdapter();
-    const { adapter } = acquired;
-    const requestDevice = adapter.requestDevice.bind(adapter);
-    Object.defineProperty(adapter, 'requestDevice', {
-      value: async (descriptor?: GPUDeviceDescriptor) => {
-        const device = await requestDevice(descriptor);
-        seen(device);
-        return device;
-      },
-    });
-    return acquired;
-  };
-}
-
 describe('a measurement', () => {
   it('has every way of every operation, for each size and list, one of them the default', async () => {
     let device: GPUDevice | null = null;
     const reports: number[] = [];
     const result = await measureBandwidth({
       ...SMALL,
-      acquire: watched((own) => (device = own)),
+      acquire: adapterWith((own) => (device = own)),
       onProgress: ({ done, total, result: soFar }) => {
         expect(total).toBe(5);
         expect(soFar.bothDirections).toHaveLength(done - 1);
@@ -73,7 +57,7 @@ describe('a measurement', () => {
     const stop = new AbortController();
     const result = await measureBandwidth({
       ...SMALL,
-      acquire: watched((own) => (device = own)),
+      acquire: adapterWith((own) => (device = own)),
       signal: stop.signal,
       onProgress: ({ done }) => {
         if (done === 2) stop.abort();
@@ -87,7 +71,7 @@ describe('a measurement', () => {
     let device: GPUDevice | null = null;
     const lost = measureBandwidth({
       ...SMALL,
-      acquire: watched((own) => (device = own)),
+      acquire: adapterWith((own) => (device = own)),
       onProgress: ({ done }) => {
         if (done === 2) device!.destroy();
       },

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { CASES } from '../../src/conformance/cases.ts';
 import { subjectOf } from '../../src/conformance/case.ts';
 import { runConformance, type ConformanceResult } from '../../src/conformance/suite.ts';
-import type { AcquiredAdapter } from '../../src/runtime/adapter.ts';
 import { acquireAdapter } from '../../src/runtime/acquire.ts';
+import { adapterWith, override } from './support/adapters.ts';
 import { runtimeName } from './support/device.ts';
 
 const SUITE_MS = 180_000;
@@ -27,25 +27,6 @@ describe('the conformance suite', () => {
 
 /** What is wrong with a device, as changes to it before any case sees it. */
 type Fault = (device: GPUDevice) => void;
-
-/** Adapters whose devices have a fault. */
-function faulty(fault: Fault): () => Promise<AcquiredAdapter> {
-  return async () => {
-    const acquired = await acquireAdapter();
-    const { adapter } = acquired;
-    const requestDevice = adapter.requestDevice.bind(adapter);
-    override(adapter, 'requestDevice', async (descriptor?: GPUDeviceDescriptor) => {
-      const device = await requestDevice(descriptor);
-      fault(device);
-      return device;
-    });
-    return acquired;
-  };
-}
-
-function override(target: object, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value, configurable: true });
-}
 
 /** Replaces a method of every encoder of the device. */
 function encoders(
@@ -126,7 +107,12 @@ describe('a device with a fault', () => {
     '$name is noticed',
     async ({ fault, subject, failures }) => {
       const cases = CASES.filter(({ id }) => subjectOf(id) === subject);
-      const result = await runConformance({ acquire: faulty(fault), cases, waitMs: 300, deviations: [] });
+      const result = await runConformance({
+        acquire: adapterWith(fault),
+        cases,
+        waitMs: 300,
+        deviations: [],
+      });
       expect(
         result.cases
           .filter(({ status }) => status === 'failed')

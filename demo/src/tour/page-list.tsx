@@ -1,5 +1,5 @@
 /** Every page of the pool: whose it is, what stands in it, and its bytes. */
-import { EXAMPLE_PAGE, paintPage, pageLook, type PageLook } from '../view/cells.ts';
+import { EXAMPLE_PAGE, LOOK_EXAMPLES, paintPage, pageLook, type PageLook } from '../view/cells.ts';
 import type { PageView } from '../../../src/index.ts';
 import { Legend, type LegendItem } from '../view/legend.tsx';
 import type { Theme } from '../view/theme.ts';
@@ -50,15 +50,6 @@ const MARKS: readonly {
   },
   { name: 'suspect', label: 'its bytes are wrong', has: ({ suspect }) => suspect, page: { suspect: true } },
 ];
-
-const EXAMPLES: Readonly<Record<PageLook, Partial<PageView>>> = {
-  null: { state: 'null' },
-  free: { state: 'free' },
-  cached: { state: 'cached' },
-  owned: { state: 'owned', references: 1, owners: ['0' as never] },
-  shared: { state: 'shared', references: 2, owners: ['0' as never] },
-  loading: { state: 'owned', references: 1, owners: ['0' as never], load: 0 as never },
-};
 
 export function PageList({
   moment,
@@ -156,14 +147,14 @@ function legendOf(pages: readonly PageView[], theme: Theme): LegendItem[] {
     paint: (context, box) =>
       paintPage(context, box, { page: { ...EXAMPLE_PAGE, ...example }, theme, colourBy: 'request' }),
   });
-  const looks = (Object.keys(EXAMPLES) as PageLook[])
+  const looks = (Object.keys(LOOK_EXAMPLES) as PageLook[])
     .filter((look) => look !== 'null')
     .map((look) =>
       item(
         look,
         look === 'cached' ? 'cached: free, but can be found' : STATES[look],
         pages.filter((page) => pageLook(page) === look).length,
-        EXAMPLES[look],
+        LOOK_EXAMPLES[look],
       ),
     );
   const marks = MARKS.map(({ name, label, has, page }) => item(name, label, pages.filter(has).length, page));

@@ -1,8 +1,8 @@
 /** One cell of a map by itself, painted as in the maps of the other pages. */
-import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { PageView, SlotView } from '../../../src/index.ts';
 import { pageSignature, paintPage, paintSlot, slotSignature, type Box, type Context } from '../view/cells.ts';
 import type { Theme } from '../view/theme.ts';
+import { useSquareCanvas } from '../view/use-square-canvas.ts';
 
 const SIZE = 40;
 
@@ -35,15 +35,6 @@ function Tile({
   theme: Theme;
   paint: (context: Context, box: Box) => void;
 }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useLayoutEffect(() => {
-    const scale = window.devicePixelRatio || 1;
-    canvas.current!.width = SIZE * scale;
-    canvas.current!.height = SIZE * scale;
-    const context = canvas.current!.getContext('2d')!;
-    context.scale(scale, scale);
-    paint(context, { x: 0, y: 0, size: SIZE });
-    // `paint` is a new function at each drawing, and paints the same until one of these changes.
-  }, [signature, theme]);
+  const canvas = useSquareCanvas(SIZE, paint, [signature, theme]);
   return <canvas ref={canvas} class="tile" aria-hidden="true" />;
 }

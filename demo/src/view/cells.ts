@@ -40,6 +40,16 @@ export const EXAMPLE_PAGE: PageView = {
   suspect: false,
 };
 
+/** What to replace for each look. */
+export const LOOK_EXAMPLES: Readonly<Record<PageLook, Partial<PageView>>> = {
+  null: { state: 'null' },
+  free: { state: 'free' },
+  cached: { state: 'cached' },
+  owned: { state: 'owned', references: 1, owners: ['0' as never] },
+  shared: { state: 'shared', references: 2, owners: ['0' as never] },
+  loading: { state: 'owned', references: 1, owners: ['0' as never], load: 0 as never },
+};
+
 const PAGE_LOOKS: readonly PageLook[] = ['null', 'free', 'cached', 'owned', 'shared', 'loading'];
 
 /** Equal numbers look equal: what a cell's picture depends on, packed. */

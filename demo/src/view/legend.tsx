@@ -1,8 +1,8 @@
 /** What the cells of a map mean, painted as in the map, with how many there are. */
-import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Box, Context } from './cells.ts';
 import { count } from './format.ts';
 import type { Theme } from './theme.ts';
+import { useSquareCanvas } from './use-square-canvas.ts';
 
 export interface LegendItem {
   readonly name: string;
@@ -42,15 +42,6 @@ function Swatch({
   theme,
   variant,
 }: Pick<LegendItem, 'paint'> & Required<Pick<LegendProps, 'theme' | 'variant'>>) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useLayoutEffect(() => {
-    const scale = window.devicePixelRatio || 1;
-    canvas.current!.width = SWATCH_SIZE * scale;
-    canvas.current!.height = SWATCH_SIZE * scale;
-    const context = canvas.current!.getContext('2d')!;
-    context.scale(scale, scale);
-    paint(context, { x: 0, y: 0, size: SWATCH_SIZE });
-    // `paint` is a new function at each drawing, and paints the same until one of these changes.
-  }, [theme, variant]);
+  const canvas = useSquareCanvas(SWATCH_SIZE, paint, [theme, variant]);
   return <canvas ref={canvas} class="swatch" aria-hidden="true" />;
 }

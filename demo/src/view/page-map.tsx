@@ -3,7 +3,15 @@ import { useRef, useState } from 'preact/hooks';
 import type { EngineView, PageView, RecordedStep } from '../../../src/index.ts';
 import type { CellGrid } from './cell-grid.ts';
 import { CellMap } from './cell-map.tsx';
-import { EXAMPLE_PAGE, pageLook, pageSignature, paintPage, type ColourBy, type PageLook } from './cells.ts';
+import {
+  EXAMPLE_PAGE,
+  LOOK_EXAMPLES,
+  pageLook,
+  pageSignature,
+  paintPage,
+  type ColourBy,
+  type PageLook,
+} from './cells.ts';
 import { FenceStage } from './fence-strip.tsx';
 import { Legend, type LegendItem } from './legend.tsx';
 import type { Selecting } from './selection.ts';
@@ -144,7 +152,7 @@ function legendItems(pages: readonly PageView[], theme: Theme, colourBy: ColourB
       label,
       about,
       count: counts.get(look) ?? 0,
-      paint: paint(EXAMPLES[look]),
+      paint: paint(LOOK_EXAMPLES[look]),
     })),
     ...MARKS.map(({ name, label, about, marks }) => ({
       name,
@@ -155,12 +163,3 @@ function legendItems(pages: readonly PageView[], theme: Theme, colourBy: ColourB
     })),
   ];
 }
-
-const EXAMPLES: Readonly<Record<PageLook, Partial<PageView>>> = {
-  null: { state: 'null' },
-  free: { state: 'free' },
-  cached: { state: 'cached' },
-  owned: { state: 'owned', references: 1, owners: ['0' as never] },
-  shared: { state: 'shared', references: 2, owners: ['0' as never] },
-  loading: { state: 'owned', references: 1, owners: ['0' as never], load: 0 as never },
-};

@@ -1,13 +1,10 @@
 /** `pagefence bench gpu`: what it refuses and how it ends. The measurement itself is tested on the GPU. */
 import { describe, expect, it } from 'vitest';
 import type { BandwidthResult } from '../../../src/bandwidth/result.ts';
-import { acquireAdapter } from '../../../src/runtime/acquire.ts';
-import { runCli } from './run-cli.ts';
+import { hasAdapter, interruptAtOnce, runCli } from './run-cli.ts';
 
-const hasAdapter = await acquireAdapter().then(
-  () => true,
-  () => false,
-);
+const isAdapterHere = await hasAdapter();
+
 const SHORT = ['bench', 'gpu', '--page-bytes', '64KiB', '--bytes', '256KiB', '--runs', '1'];
 
 describe('sizes that cannot be', () => {
@@ -26,7 +23,7 @@ describe('sizes that cannot be', () => {
   });
 });
 
-describe.skipIf(!hasAdapter)('a short run', () => {
+describe.skipIf(!isAdapterHere)('a short run', () => {
   it('prints for people and for programs', async () => {
     const text = await runCli(SHORT);
     expect(text.err).toBe('');
@@ -40,12 +37,7 @@ describe.skipIf(!hasAdapter)('a short run', () => {
   });
 
   it('ends early when it is interrupted', async () => {
-    const { status, out } = await runCli([...SHORT, '--json'], (io) => {
-      io.onInterrupt = (handler) => {
-        handler();
-        return () => undefined;
-      };
-    });
+    const { status, out } = await runCli([...SHORT, '--json'], interruptAtOnce);
     expect(status).toBe(130);
     expect((JSON.parse(out) as BandwidthResult).rows).toEqual([]);
   });

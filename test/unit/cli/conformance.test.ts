@@ -2,13 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { conformanceText } from '../../../src/cli/conformance-command.ts';
 import type { CaseResult, ConformanceResult } from '../../../src/conformance/suite.ts';
-import { acquireAdapter } from '../../../src/runtime/acquire.ts';
-import { runCli } from './run-cli.ts';
+import { hasAdapter, interruptAtOnce, runCli } from './run-cli.ts';
 
-const hasAdapter = await acquireAdapter().then(
-  () => true,
-  () => false,
-);
+const isAdapterHere = await hasAdapter();
 
 function one(id: string, status: CaseResult['status'], detail = ''): CaseResult {
   const spec = 'Section, https://www.w3.org/TR/webgpu/#section';
@@ -68,7 +64,7 @@ describe('the command', () => {
     expect(err).toMatch(/--only luck: no such case or subject; the subjects are copies, clears, ordering, /);
   });
 
-  it.skipIf(!hasAdapter)('runs one subject, for people and for programs', async () => {
+  it.skipIf(!isAdapterHere)('runs one subject, for people and for programs', async () => {
     const text = await runCli(['conformance', '--only', 'clears']);
     expect(text.status).toBe(0);
     expect(text.out).toMatch(/: 50 cases in .*\n\n.*\nclears +50 +0 +0 +0\nall +50 +0 +0 +0\n$/);
@@ -82,13 +78,8 @@ describe('the command', () => {
     });
   });
 
-  it.skipIf(!hasAdapter)('stops between two cases when it is interrupted', async () => {
-    const { status, out } = await runCli(['conformance', '--only', 'clears', '--json'], (io) => {
-      io.onInterrupt = (handler) => {
-        handler();
-        return () => undefined;
-      };
-    });
+  it.skipIf(!isAdapterHere)('stops between two cases when it is interrupted', async () => {
+    const { status, out } = await runCli(['conformance', '--only', 'clears', '--json'], interruptAtOnce);
     expect(status).toBe(130);
     expect((JSON.parse(out) as ConformanceResult).cases).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { afterAll } from 'vitest';
 import type { CliIo } from '../../../src/cli/io.ts';
 import { main } from '../../../src/cli/main.ts';
+import { acquireAdapter } from '../../../src/runtime/acquire.ts';
 
 export class TextSink extends Writable {
   text = '';
@@ -54,6 +55,21 @@ export class FakeIo implements CliIo {
     handler?.();
   }
 }
+
+/** Interrupts a command as soon as it can be. */
+export function interruptAtOnce(io: FakeIo): void {
+  io.onInterrupt = (handler) => {
+    handler();
+    return () => undefined;
+  };
+}
+
+/** Whether this machine has an adapter, if only a software one. */
+export const hasAdapter = (): Promise<boolean> =>
+  acquireAdapter().then(
+    () => true,
+    () => false,
+  );
 
 /** A folder for files of one test file; it goes when its tests are over. */
 export function temporaryFolder(): {
