@@ -8,6 +8,10 @@ export interface Contest {
   readonly ours: readonly Way[];
   /** The one of ours that is used where nothing is asked for. */
   readonly byDefault: string;
+  /** The one of ours that a kernel does. */
+  readonly kernel?: string;
+  /** What the machine allows: takes turns with the others, and competes with none. */
+  readonly limit?: Way;
 }
 
 interface Timed {
@@ -19,6 +23,11 @@ export interface Verdict {
   readonly title: string;
   /** Default way against the best raw one: the median over rounds of the quotient within a round. */
   readonly ratio: number;
+  /** 95 percent interval of that median. */
+  readonly interval: readonly [low: number, high: number];
+  /** Our kernel against the best raw way, and our default against the limit, where the contest names them. */
+  readonly byKernel: number | null;
+  readonly ofLimit: number | null;
 }
 
 /** Long enough for the engine to have compiled what it runs: a store is thousands of small steps, not one loop. */
@@ -48,10 +57,20 @@ function quantile(values: readonly number[], part: number): number {
 
 const median = (values: readonly number[]) => quantile(values, 0.5);
 
+/** Bounds between which the median of what the values were drawn from lies in 95 of 100 cases, by their ranks alone. */
+function medianInterval(values: readonly number[]): [low: number, high: number] {
+  const sorted = [...values].sort((a, b) => a - b);
+  const count = sorted.length;
+  // Ranks by the normal form of the binomial distribution.
+  const reach = (1.96 * Math.sqrt(count)) / 2;
+  const low = Math.max(0, Math.floor(count / 2 - reach));
+  return [sorted[low], sorted[count - 1 - low]];
+}
+
 /** Measures all ways, prints a table, and returns how the default did. */
 export async function measure(contest: Contest, rounds: number): Promise<Verdict> {
-  const { title, bytes, raw, ours, byDefault } = contest;
-  const ways = [...raw, ...ours];
+  const { title, bytes, raw, ours, byDefault, kernel, limit } = contest;
+  const ways = [...raw, ...ours, ...(limit ? [limit] : [])];
   const timed: Timed[] = ways.map(({ name }) => ({ name, rates: [] }));
   const begin = performance.now();
   for (let round = -WARM_UPS; round < rounds; round += 1) {
@@ -65,11 +84,12 @@ export async function measure(contest: Contest, rounds: number): Promise<Verdict
   }
   const rawTimed = timed.slice(0, raw.length);
   const best = rawTimed.reduce((a, b) => (median(b.rates) > median(a.rates) ? b : a));
-  const quotients = (way: Timed) => way.rates.map((rate, i) => rate / best.rates[i]);
+  const quotients = (way: Timed, of = best) => way.rates.map((rate, i) => rate / of.rates[i]);
+  const kinds = [...raw.map(() => 'raw'), ...ours.map(() => 'ours'), 'limit'];
   const rows = timed.map((way, i) => [
-    i < raw.length ? 'raw' : 'ours',
+    kinds[i],
     way.name +
-      (i >= raw.length && way.name === byDefault ? ' (default)' : '') +
+      (kinds[i] === 'ours' && way.name === byDefault ? ' (default)' : '') +
       (way === best ? ' (best raw)' : ''),
     median(way.rates).toFixed(2),
     `${quantile(way.rates, 0.25).toFixed(2)} to ${quantile(way.rates, 0.75).toFixed(2)}`,
@@ -77,8 +97,17 @@ export async function measure(contest: Contest, rounds: number): Promise<Verdict
   ]);
   const header = ['', title, 'GB/s', 'middle half', 'of best raw'];
   console.log(table([header, ...rows]));
-  const chosen = timed.slice(raw.length).find(({ name }) => name === byDefault)!;
-  return { title, ratio: median(quotients(chosen)) };
+  const ownTimed = timed.slice(raw.length, raw.length + ours.length);
+  const chosen = ownTimed.find(({ name }) => name === byDefault)!;
+  const byKernel = ownTimed.find(({ name }) => name === kernel);
+  const atLimit = limit ? timed.at(-1) : undefined;
+  return {
+    title,
+    ratio: median(quotients(chosen)),
+    interval: medianInterval(quotients(chosen)),
+    byKernel: byKernel ? median(quotients(byKernel)) : null,
+    ofLimit: atLimit ? median(quotients(chosen, atLimit)) : null,
+  };
 }
 
 function table(rows: readonly (readonly string[])[]): string {

@@ -112,11 +112,13 @@ export async function rawCopy(
   const { device, pageBytes } = memory;
   const bounceWay = (places: number): Way => {
     const buffer = memory.makePool();
-    const bounce = device.createBuffer({ size: places * pageBytes, usage: COPY_SRC | COPY_DST });
+    const most = Math.floor(device.limits.maxBufferSize / pageBytes);
+    const inFlight = Math.min(places, pairs.length, most);
+    const bounce = device.createBuffer({ size: inFlight * pageBytes, usage: COPY_SRC | COPY_DST });
     const run = () => {
       const encoder = device.createCommandEncoder();
-      for (let start = 0; start < pairs.length; start += places) {
-        const batch = pairs.slice(start, start + places);
+      for (let start = 0; start < pairs.length; start += inFlight) {
+        const batch = pairs.slice(start, start + inFlight);
         batch.forEach(([source], i) => {
           encoder.copyBufferToBuffer(buffer, source * pageBytes, bounce, i * pageBytes, pageBytes);
         });
@@ -261,6 +263,17 @@ function loadThroughRing(memory: RawMemory, pages: readonly number[]): Way {
     await finished(device);
   };
   return { name: 'MAP_WRITE ring of 4 x 4 MiB', run };
+}
+
+/** What the host's memory allows: one copy from memory to memory. */
+export function rawMemcpy(memory: RawMemory, bytes: number): Way {
+  const host = memory.makeHost();
+  const source = new Uint8Array(bytes).fill(2);
+  const run = () => {
+    host.set(source);
+    return Promise.resolve();
+  };
+  return { name: 'memcpy (the limit)', run };
 }
 
 function bytesOf(batch: readonly Range[]): number {
