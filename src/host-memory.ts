@@ -85,8 +85,17 @@ export class HostMemory {
     return segment.subarray(start, start + count * this.slotBytes);
   }
 
+  /** The buffer that holds a slot, and the slot's byte offset in it. Take it after awaits. */
+  locate(slot: number): { readonly bytes: Uint8Array<ArrayBuffer>; readonly offset: number } {
+    if (!(slot >= 0 && slot < this.slots)) {
+      throw new ConfigError(`slot ${slot} is not one of ${this.slots} slots`);
+    }
+    const bytes = this.segments[Math.floor(slot / this.slotsPerSegment)];
+    return { bytes, offset: (slot % this.slotsPerSegment) * this.slotBytes };
+  }
+
   /** How many of `slots` from index `from` on are neighbours in one segment, so that one view covers them. */
-  runLength(slots: readonly SlotId[], from: number): number {
+  runLength(slots: ArrayLike<number>, from: number): number {
     let length = 1;
     while (
       from + length < slots.length &&

@@ -97,7 +97,7 @@ export class TransferLog {
   get staging(): StagingView {
     const { queuedPages, overflowPages } = this.#queue.depth;
     const buffers = new Array<number>(this.#stagingBuffers).fill(0);
-    for (const { buffer, copies } of this.#queue.batches) buffers[buffer] = copies.length;
+    for (const { buffer, pages } of this.#queue.batches) buffers[buffer] = pages;
     const { overflowPlaces, pagesPerBuffer } = this.#queue;
     return { queuedPages, overflowPlaces, overflowPages, pagesPerBuffer, buffers };
   }
@@ -133,14 +133,23 @@ export class TransferLog {
   }
 
   #read(copy: StoreCopy): void {
+    if (copy.kind === 'overflow') {
+      this.#readPage(copy.job, copy.page);
+      return;
+    }
     // What comes out of the overflow buffer was read when it went in.
-    if (copy.kind === 'stage' && copy.overflowPlace >= 0) return;
-    const entry = this.#pending.get(copy.job)?.find(({ page }) => page === copy.page);
+    if (copy.overflowPlace >= 0) return;
+    const { job, pages, first, count } = copy;
+    for (let i = first; i < first + count; i += 1) this.#readPage(job, pages[i]);
+  }
+
+  #readPage(job: JobId, page: PageId): void {
+    const entry = this.#pending.get(job)?.find((candidate) => candidate.page === page);
     if (!entry) return;
     if (entry.isSuspect) this.#lateReads += 1;
     entry.isRead = true;
-    entry.isSuspect ||= this.#suspectPages.has(copy.page);
-    this.#forgetReader(copy.page, copy.job);
+    entry.isSuspect ||= this.#suspectPages.has(page);
+    this.#forgetReader(page, job);
   }
 
   #write(plan: StepPlan): void {

@@ -2,14 +2,15 @@
 import type { TransferConfig } from '../config.ts';
 import type { HostMemory } from '../host-memory.ts';
 import type { Acknowledgement, LoadJob } from '../schedule/step-plan.ts';
-import type { JobId, PageId, SlotId } from '../units.ts';
+import { slotId, type JobId } from '../units.ts';
 import type { BufferLedger } from './buffers.ts';
 import type { CommandList } from './commands.ts';
 import { BufferUsage } from './constants.ts';
 import type { ScopeResult } from './device.ts';
+import { ascendingOrder, picked } from './order.ts';
 import type { PageBuffers } from './page-buffers.ts';
 import { bySegment, type PageKernels } from './page-kernels.ts';
-import { forEachRun } from './runs.ts';
+import { forEachPageRun } from './runs.ts';
 import type { Strategies } from './strategies.ts';
 import { UploadRing } from './upload-ring.ts';
 
@@ -27,9 +28,10 @@ export interface LoadsOptions {
   readonly packedBytesMax?: number;
 }
 
-interface PageLoad {
-  readonly slot: SlotId;
-  readonly page: PageId;
+/** Slot `slots[i]` goes to page `pages[i]`. By ascending page. */
+interface PageLoads {
+  readonly pages: Uint32Array<ArrayBuffer>;
+  readonly slots: Uint32Array<ArrayBuffer>;
 }
 
 interface PendingLoad {
@@ -72,13 +74,11 @@ export class Loads {
    * ahead of a direct write, or reads the staging buffer, is submitted first.
    */
   issue(jobs: readonly LoadJob[], commands: CommandList): void {
-    const loads: PageLoad[] = jobs.flatMap(({ slots, pages }) =>
-      pages.map((page, i) => ({ page, slot: slots[i] })),
-    );
-    if (loads.length === 0) return;
-    loads.sort((a, b) => a.page - b.page);
+    const loads = byPage(jobs);
+    const count = loads.pages.length;
+    if (count === 0) return;
     const runs = this.runsOnBothSides(loads);
-    if (this.writesDirectly(loads.length, runs.length, commands)) this.writeDirectly(loads, runs, commands);
+    if (this.writesDirectly(count, runs.length, commands)) this.writeDirectly(loads, runs, commands);
     else if (this.ring !== null) this.writeThroughRing(loads, this.ring, commands);
     else this.writePacked(loads, commands);
   }
@@ -137,24 +137,24 @@ export class Loads {
     this.earlierWork = work;
   }
 
-  private writeDirectly(
-    loads: readonly PageLoad[],
-    runs: readonly [number, number][],
-    commands: CommandList,
-  ): void {
+  /** `runs`: the first entry of each run of neighbours. */
+  private writeDirectly({ pages, slots }: PageLoads, runs: readonly number[], commands: CommandList): void {
     const { buffers, host, ledger, strategies } = this.options;
     const { queue } = ledger.device;
-    const pagesMax = Math.max(1, Math.floor(strategies.writeBytesMax / buffers.pageBytes));
+    const { pageBytes } = buffers;
+    const pagesMax = Math.max(1, Math.floor(strategies.writeBytesMax / pageBytes));
     commands.submit('before loads');
     let room = pagesMax;
-    for (const [first, length] of runs) {
-      for (let done = 0; done < length;) {
-        const { slot, page } = loads[first + done];
-        const { buffer, offset } = buffers.locate(page);
-        const pages = Math.min(length - done, room);
-        queue.writeBuffer(buffer, offset, host.view(slot, pages));
-        done += pages;
-        room -= pages;
+    for (let run = 0; run < runs.length; run += 1) {
+      const end = run + 1 < runs.length ? runs[run + 1] : pages.length;
+      for (let first = runs[run]; first < end;) {
+        const segment = buffers.segmentOf(pages[first]);
+        const { bytes, offset } = host.locate(slots[first]);
+        const count = Math.min(end - first, room);
+        const pageOffset = (pages[first] - segment.firstPage) * pageBytes;
+        queue.writeBuffer(segment.buffer, pageOffset, bytes, offset, count * pageBytes);
+        first += count;
+        room -= count;
         if (room > 0) continue;
         queue.submit([]);
         room = pagesMax;
@@ -162,31 +162,33 @@ export class Loads {
     }
   }
 
-  private writePacked(loads: readonly PageLoad[], commands: CommandList): void {
+  private writePacked(loads: PageLoads, commands: CommandList): void {
     const { ledger, buffers } = this.options;
     const { pageBytes } = buffers;
-    for (let start = 0; start < loads.length; start += this.placesMax) {
-      const batch = loads.slice(start, start + this.placesMax);
+    const count = loads.pages.length;
+    for (let start = 0; start < count; start += this.placesMax) {
+      const batch = part(loads, start, start + this.placesMax);
       // The batch before this one must have left the staging buffer.
       if (start > 0) commands.submit('loads');
       this.pack(batch, this.packed);
-      ledger.device.queue.writeBuffer(this.staging!, 0, this.packed, 0, batch.length * pageBytes);
+      ledger.device.queue.writeBuffer(this.staging!, 0, this.packed, 0, batch.pages.length * pageBytes);
       if (this.options.strategies.load === 'scatter') this.recordScatter(batch, commands);
       else this.recordSpread(batch, this.staging!, commands);
     }
   }
 
   /** Whatever finds no mapped buffer is written directly: a step waits for nothing. */
-  private writeThroughRing(loads: readonly PageLoad[], ring: UploadRing, commands: CommandList): void {
+  private writeThroughRing(loads: PageLoads, ring: UploadRing, commands: CommandList): void {
     const places = ring.bufferBytes / this.options.buffers.pageBytes;
-    for (let start = 0; start < loads.length; start += places) {
+    const count = loads.pages.length;
+    for (let start = 0; start < count; start += places) {
       const upload = ring.take();
       if (upload === null) {
-        const rest = loads.slice(start);
+        const rest = part(loads, start, count);
         this.writeDirectly(rest, this.runsOnBothSides(rest), commands);
         return;
       }
-      const batch = loads.slice(start, start + places);
+      const batch = part(loads, start, start + places);
       this.pack(batch, upload.bytes);
       upload.buffer.unmap();
       this.recordSpread(batch, upload.buffer, commands);
@@ -196,19 +198,17 @@ export class Loads {
   }
 
   /** The pages of a batch, one after the other. */
-  private pack(batch: readonly PageLoad[], bytes: Uint8Array): void {
+  private pack({ slots }: PageLoads, bytes: Uint8Array): void {
     const { host, buffers } = this.options;
-    const slots = batch.map(({ slot }) => slot);
-    for (let i = 0; i < batch.length;) {
+    for (let i = 0; i < slots.length;) {
       const length = host.runLength(slots, i);
-      bytes.set(host.view(slots[i], length), i * buffers.pageBytes);
+      bytes.set(host.view(slotId(slots[i]), length), i * buffers.pageBytes);
       i += length;
     }
   }
 
-  private recordScatter(batch: readonly PageLoad[], commands: CommandList): void {
+  private recordScatter({ pages }: PageLoads, commands: CommandList): void {
     const { buffers, kernels } = this.options;
-    const pages = batch.map(({ page }) => page);
     for (const [segment, which] of bySegment(pages, buffers)) {
       kernels.move(commands, 'scatterPages', [this.staging!, segment.buffer], {
         count: which.length,
@@ -218,32 +218,53 @@ export class Loads {
     }
   }
 
-  private recordSpread(batch: readonly PageLoad[], source: GPUBuffer, commands: CommandList): void {
+  private recordSpread({ pages }: PageLoads, source: GPUBuffer, commands: CommandList): void {
     const { buffers } = this.options;
     const { pageBytes, pagesPerSegment } = buffers;
-    const joins = (i: number) =>
-      batch[i].page === batch[i - 1].page + 1 && batch[i].page % pagesPerSegment !== 0;
-    forEachRun(batch.length, joins, (first, length) => {
-      const { buffer, offset } = buffers.locate(batch[first].page);
-      commands.copy(source, first * pageBytes, buffer, offset, length * pageBytes);
+    forEachPageRun(pages, pagesPerSegment, (first, length) => {
+      const { buffer, firstPage } = buffers.segmentOf(pages[first]);
+      commands.copy(
+        source,
+        first * pageBytes,
+        buffer,
+        (pages[first] - firstPage) * pageBytes,
+        length * pageBytes,
+      );
     });
   }
 
-  /** First entry and length of each run of neighbours among pages and slots alike. */
-  private runsOnBothSides(loads: readonly PageLoad[]): [number, number][] {
+  /** The first entry of each run of neighbours among pages and slots alike. */
+  private runsOnBothSides({ pages, slots }: PageLoads): number[] {
     const { pagesPerSegment } = this.options.buffers;
     const { slotsPerSegment } = this.options.host;
-    const joins = (i: number) => {
-      const [last, next] = [loads[i - 1], loads[i]];
-      return (
-        next.page === last.page + 1 &&
-        next.slot === last.slot + 1 &&
-        next.page % pagesPerSegment !== 0 &&
-        next.slot % slotsPerSegment !== 0
-      );
-    };
-    const runs: [number, number][] = [];
-    forEachRun(loads.length, joins, (first, length) => runs.push([first, length]));
+    const runs: number[] = [];
+    for (let i = 0; i < pages.length; i += 1) {
+      const joins =
+        i > 0 &&
+        pages[i] === pages[i - 1] + 1 &&
+        slots[i] === slots[i - 1] + 1 &&
+        pages[i] % pagesPerSegment !== 0 &&
+        slots[i] % slotsPerSegment !== 0;
+      if (!joins) runs.push(i);
+    }
     return runs;
   }
+}
+
+function byPage(jobs: readonly LoadJob[]): PageLoads {
+  const count = jobs.reduce((sum, { pages }) => sum + pages.length, 0);
+  const pages = new Uint32Array(count);
+  const slots = new Uint32Array(count);
+  let at = 0;
+  for (const job of jobs) {
+    pages.set(job.pages, at);
+    slots.set(job.slots, at);
+    at += job.pages.length;
+  }
+  const order = ascendingOrder(pages);
+  return order === null ? { pages, slots } : { pages: picked(pages, order), slots: picked(slots, order) };
+}
+
+function part({ pages, slots }: PageLoads, start: number, end: number): PageLoads {
+  return { pages: pages.subarray(start, end), slots: slots.subarray(start, end) };
 }

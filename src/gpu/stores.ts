@@ -8,6 +8,7 @@ import type { HostMemory } from '../host-memory.ts';
 import type { Acknowledgement, StepPlan } from '../schedule/step-plan.ts';
 import {
   StoreQueue,
+  type OverflowCopy,
   type StageCopy,
   type StagedBatch,
   type StoreCopy,
@@ -19,7 +20,7 @@ import { BufferUsage } from './constants.ts';
 import type { DeviceWatch, ScopeResult } from './device.ts';
 import type { PageBuffers } from './page-buffers.ts';
 import { bySegment, type PageKernels } from './page-kernels.ts';
-import { forEachRun } from './runs.ts';
+import { forEachPageRun, forEachRun } from './runs.ts';
 import { StagingRing, type Arrival } from './staging.ts';
 import type { Strategies } from './strategies.ts';
 
@@ -80,18 +81,23 @@ export class Stores {
     const { copies } = submission;
     let filling = -1;
     let filled = 0;
-    const joins = (i: number) => sameStagingBuffer(copies[i], copies[i - 1]);
+    const joins = (i: number) => belongTogether(copies[i], copies[i - 1]);
     forEachRun(copies.length, joins, (first, length) => {
-      const copy = copies[first];
-      if (copy.kind === 'stage') {
-        if (filling >= 0 && copy.buffer !== filling) {
-          commands.submit('stores');
-          this.ring.map(filling, filled);
-        }
-        filling = copy.buffer;
-        filled = (copy.position + length) * this.options.buffers.pageBytes;
+      const group = copies.slice(first, first + length);
+      if (!isStaged(group)) {
+        this.recordSpills(group as readonly OverflowCopy[], commands);
+        return;
       }
-      this.recordGroup(copies.slice(first, first + length), commands);
+      const [{ buffer }] = group;
+      if (filling >= 0 && buffer !== filling) {
+        commands.submit('stores');
+        this.ring.map(filling, filled);
+      }
+      filling = buffer;
+      const { position, count } = group[group.length - 1];
+      filled = (position + count) * this.options.buffers.pageBytes;
+      if (group[0].overflowPlace >= 0) this.recordUnspills(group, commands);
+      else this.recordPages(group, commands);
     });
     this.unmapped = filling < 0 ? null : { buffer: filling, bytes: filled };
     return submission;
@@ -159,77 +165,86 @@ export class Stores {
       const reason = await this.options.watch.explain(error);
       return this.fail(batch, reason instanceof Error ? reason.message : String(reason));
     }
-    const copies = batch.copies.filter(({ job }) => this.queue.isLive(job));
-    const joins = (i: number) =>
-      copies[i].position === copies[i - 1].position + 1 &&
-      copies[i].slot === copies[i - 1].slot + 1 &&
-      copies[i].slot % host.slotsPerSegment !== 0;
-    forEachRun(copies.length, joins, (first, length) => {
-      const { position, slot } = copies[first];
-      // The view is taken here, behind the await, where the host memory cannot move any more.
-      host.view(slot, length).set(bytes.subarray(position * pageBytes, (position + length) * pageBytes));
-    });
+    for (const { job, slots, first, count, position } of batch.copies) {
+      if (!this.queue.isLive(job)) continue;
+      for (let done = 0; done < count;) {
+        // Taken here, behind the await, where the host memory cannot move any more.
+        const length = Math.min(host.runLength(slots, first + done), count - done);
+        const start = (position + done) * pageBytes;
+        host.view(slots[first + done], length).set(bytes.subarray(start, start + length * pageBytes));
+        done += length;
+      }
+    }
     this.ring.release(batch.buffer);
     return this.queue.settleOldest(null);
   }
 
-  /** A group is one overflow copy, or stage copies into consecutive positions of one staging buffer. */
-  private recordGroup(copies: readonly StoreCopy[], commands: CommandList): void {
-    const { pagesPerSegment } = this.options.buffers;
-    const joins = (i: number) => {
-      const [last, next] = [copies[i - 1], copies[i]];
-      if (isSpilled(last) || isSpilled(next)) return spillPlace(next) === spillPlace(last) + 1;
-      return next.page === last.page + 1 && next.page % pagesPerSegment !== 0;
-    };
-    const runs: [number, number][] = [];
-    forEachRun(copies.length, joins, (first, length) => runs.push([first, length]));
-    if (this.gathered !== null && runs.length > 1 && !copies.some(isSpilled)) {
-      this.recordGather(copies as readonly StageCopy[], commands);
-      return;
-    }
-    for (const [first, length] of runs) this.recordCopy(copies[first], length, commands);
-  }
-
-  private recordCopy(copy: StoreCopy, length: number, commands: CommandList): void {
+  /** Pages into consecutive positions of one staging buffer. */
+  private recordPages(copies: readonly StageCopy[], commands: CommandList): void {
     const { buffers } = this.options;
     const { pageBytes } = buffers;
-    const page = buffers.locate(copy.page);
-    if (copy.kind === 'overflow') {
+    const [{ buffer, position }] = copies;
+    const pages = pagesOf(copies);
+    const starts: number[] = [];
+    forEachPageRun(pages, buffers.pagesPerSegment, (first) => starts.push(first));
+    if (this.gathered !== null && starts.length > 1) {
+      this.recordGather(pages, this.gathered, commands);
       commands.copy(
-        page.buffer,
-        page.offset,
-        this.overflowBuffer,
-        copy.place * pageBytes,
-        length * pageBytes,
+        this.gathered,
+        0,
+        this.ring.buffer(buffer),
+        position * pageBytes,
+        pages.length * pageBytes,
       );
       return;
     }
-    const spilled = copy.overflowPlace >= 0;
-    const source = spilled ? this.overflowBuffer : page.buffer;
-    const offset = spilled ? copy.overflowPlace * pageBytes : page.offset;
-    commands.copy(
-      source,
-      offset,
-      this.ring.buffer(copy.buffer),
-      copy.position * pageBytes,
-      length * pageBytes,
-    );
+    const staging = this.ring.buffer(buffer);
+    for (let run = 0; run < starts.length; run += 1) {
+      const first = starts[run];
+      const end = run + 1 < starts.length ? starts[run + 1] : pages.length;
+      const segment = buffers.segmentOf(pages[first]);
+      const offset = (pages[first] - segment.firstPage) * pageBytes;
+      commands.copy(
+        segment.buffer,
+        offset,
+        staging,
+        (position + first) * pageBytes,
+        (end - first) * pageBytes,
+      );
+    }
   }
 
-  private recordGather(copies: readonly StageCopy[], commands: CommandList): void {
+  private recordGather(pages: Uint32Array, gathered: GPUBuffer, commands: CommandList): void {
     const { buffers, kernels } = this.options;
-    const { pageBytes } = buffers;
-    const pages = copies.map(({ page }) => page);
     for (const [segment, which] of bySegment(pages, buffers)) {
-      kernels.move(commands, 'gatherPages', [segment.buffer, this.gathered!], {
+      kernels.move(commands, 'gatherPages', [segment.buffer, gathered], {
         count: which.length,
         source: (i) => pages[which[i]] - segment.firstPage,
         destination: (i) => which[i],
       });
     }
-    const { buffer, position } = copies[0];
-    const staging = this.ring.buffer(buffer);
-    commands.copy(this.gathered!, 0, staging, position * pageBytes, copies.length * pageBytes);
+  }
+
+  /** Pages into the overflow buffer. */
+  private recordSpills(copies: readonly OverflowCopy[], commands: CommandList): void {
+    const { buffers } = this.options;
+    const { pageBytes } = buffers;
+    for (const { page, place } of copies) {
+      const { buffer, offset } = buffers.locate(page);
+      commands.copy(buffer, offset, this.overflowBuffer, place * pageBytes, pageBytes);
+    }
+  }
+
+  /** Places of the overflow buffer, one a copy, into consecutive positions of one staging buffer. */
+  private recordUnspills(copies: readonly StageCopy[], commands: CommandList): void {
+    const { pageBytes } = this.options.buffers;
+    const joins = (i: number) => copies[i].overflowPlace === copies[i - 1].overflowPlace + 1;
+    forEachRun(copies.length, joins, (first, length) => {
+      const { buffer, overflowPlace, position } = copies[first];
+      const staging = this.ring.buffer(buffer);
+      const [from, to] = [overflowPlace * pageBytes, position * pageBytes];
+      commands.copy(this.overflowBuffer, from, staging, to, length * pageBytes);
+    });
   }
 
   private get overflowBuffer(): GPUBuffer {
@@ -238,15 +253,23 @@ export class Stores {
   }
 }
 
-/** Reads the overflow buffer, or writes it. */
-function isSpilled(copy: StoreCopy): boolean {
-  return copy.kind === 'overflow' || copy.overflowPlace >= 0;
+function isStaged(copies: readonly StoreCopy[]): copies is readonly StageCopy[] {
+  return copies[0].kind === 'stage';
 }
 
-function spillPlace(copy: StoreCopy): number {
-  return copy.kind === 'overflow' ? NaN : copy.overflowPlace;
+/** Both go from pages, or both from the overflow buffer, into one staging buffer; or both into the overflow buffer. */
+function belongTogether(a: StoreCopy, b: StoreCopy): boolean {
+  if (a.kind === 'overflow' || b.kind === 'overflow') return a.kind === b.kind;
+  return a.buffer === b.buffer && a.overflowPlace >= 0 === b.overflowPlace >= 0;
 }
 
-function sameStagingBuffer(a: StoreCopy, b: StoreCopy): boolean {
-  return a.kind === 'stage' && b.kind === 'stage' && a.buffer === b.buffer && isSpilled(a) === isSpilled(b);
+function pagesOf(copies: readonly StageCopy[]): Uint32Array<ArrayBuffer> {
+  const { position, count } = copies[copies.length - 1];
+  const pages = new Uint32Array(position + count - copies[0].position);
+  let at = 0;
+  for (const copy of copies) {
+    for (let i = 0; i < copy.count; i += 1) pages[at + i] = copy.pages[copy.first + i];
+    at += copy.count;
+  }
+  return pages;
 }

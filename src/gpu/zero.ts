@@ -1,9 +1,10 @@
 /** Overwrites newly allocated pages, which hold their former owners' bytes. */
 import { WORD_BYTES } from '../units.ts';
 import type { CommandList } from './commands.ts';
+import { ascendingOrder, picked } from './order.ts';
 import type { PageBuffers } from './page-buffers.ts';
 import { bySegment, type PageKernels } from './page-kernels.ts';
-import { forEachRun } from './runs.ts';
+import { forEachPageRun } from './runs.ts';
 import type { Strategies } from './strategies.ts';
 
 export interface ZeroOptions {
@@ -31,13 +32,15 @@ export function recordZero(pages: ArrayLike<number>, options: ZeroOptions): void
 
 function recordClears(pages: ArrayLike<number>, { commands, buffers }: ZeroOptions, bytes: number): void {
   const { pageBytes, pagesPerSegment } = buffers;
-  const sorted = Uint32Array.from(pages).sort();
-  // Pages that are cleared only in part have bytes between them that must stay.
-  const isWhole = bytes === pageBytes;
-  const joins = (i: number) =>
-    isWhole && sorted[i] === sorted[i - 1] + 1 && sorted[i] % pagesPerSegment !== 0;
-  forEachRun(sorted.length, joins, (first, length) => {
+  const sorted = picked(pages, ascendingOrder(pages));
+  const clear = (first: number, length: number) => {
     const segment = buffers.segmentOf(sorted[first]);
     commands.clear(segment.buffer, (sorted[first] - segment.firstPage) * pageBytes, length * bytes);
-  });
+  };
+  if (bytes === pageBytes) {
+    forEachPageRun(sorted, pagesPerSegment, clear);
+    return;
+  }
+  // Pages that are cleared only in part have bytes between them that must stay.
+  for (let i = 0; i < sorted.length; i += 1) clear(i, 1);
 }

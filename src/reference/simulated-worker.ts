@@ -149,13 +149,19 @@ export class SimulatedWorker implements Worker {
   }
 
   private read(copy: StoreCopy): void {
-    const page = this.words(this.pool, copy.page);
     if (copy.kind === 'overflow') {
-      this.words(this.overflow, copy.place).set(page);
+      this.words(this.overflow, copy.place).set(this.words(this.pool, copy.page));
       return;
     }
-    const source = copy.overflowPlace < 0 ? page : this.words(this.overflow, copy.overflowPlace);
-    this.words(this.staging[copy.buffer], copy.position).set(source);
+    const { pages, first, count, overflowPlace, buffer, position } = copy;
+    const staging = this.staging[buffer];
+    for (let i = 0; i < count; i += 1) {
+      const source =
+        overflowPlace < 0
+          ? this.words(this.pool, pages[first + i])
+          : this.words(this.overflow, overflowPlace);
+      this.words(staging, position + i).set(source);
+    }
   }
 
   private load({ id, slots, pages }: LoadJob, step: number): void {
@@ -191,11 +197,13 @@ export class SimulatedWorker implements Worker {
   /** What is staged or loaded and not acknowledged, in order. For simulations that compare states. */
   get pending(): { readonly job: JobId; readonly kind: 'store' | 'load'; readonly bytes: string }[] {
     const staged = this.queue.batches.flatMap(({ buffer, copies }) =>
-      copies.map(({ job, position }) => ({
-        job,
-        kind: 'store' as const,
-        bytes: this.words(this.staging[buffer], position).join(),
-      })),
+      copies.flatMap(({ job, position, count }) =>
+        Array.from({ length: count }, (_, i) => ({
+          job,
+          kind: 'store' as const,
+          bytes: this.words(this.staging[buffer], position + i).join(),
+        })),
+      ),
     );
     const queued = this.queue.waiting.map(({ job, page, overflowPlace }) => ({
       job,
@@ -224,10 +232,13 @@ export class SimulatedWorker implements Worker {
       if (!oldest || !this.isDue('stores', oldest.copies[0].job, oldest.step, step)) break;
       const { copies, buffer } = oldest;
       const failed = copies.some(({ job }) => this.options.faults?.store?.(job) ?? false);
-      for (const { job, slot, position } of copies) {
+      for (const { job, slots, first, count, position } of copies) {
         if (failed || !this.queue.isLive(job)) continue;
-        const words = this.words(this.staging[buffer], position);
-        this.host.view(slot).set(new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
+        for (let i = 0; i < count; i += 1) {
+          const words = this.words(this.staging[buffer], position + i);
+          const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+          this.host.view(slots[first + i]).set(bytes);
+        }
       }
       acknowledgements.push(...this.queue.settleOldest(failed ? 'made to fail' : null));
     }

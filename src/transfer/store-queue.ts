@@ -2,7 +2,7 @@
  * The order, pace and fate of stores: which page copy is submitted in which step, into which staging buffer, and
  * which job that releases or fails. Pure counts, so that a run is the same on every worker and every machine.
  *
- * One page of one store job, from queue to slot:
+ * One page of one store job, from queue to slot (a job's pages move in spans, as many at once as there is room for):
  *
  *   queued ──budget, ring──▶ staged in buffer b ──acknowledgement of b admitted──▶ in its slot
  *      └──flush, ring full──▶ overflow place ──ring──▶ staged in buffer b ──────────▶ in its slot
@@ -16,13 +16,19 @@ import { invariant } from '../errors.ts';
 import type { Acknowledgement, StepPlan, StoreJob } from '../schedule/step-plan.ts';
 import type { JobId, PageId, SlotId } from '../units.ts';
 
-/** Copy a page into staging buffer `buffer`, as its `position`-th page. */
+/**
+ * Copy pages `first` to `first + count - 1` of a job's lists into staging buffer `buffer`, one after the other, from
+ * its `position`-th page on.
+ */
 export interface StageCopy {
   readonly kind: 'stage';
   readonly job: JobId;
-  readonly page: PageId;
-  readonly slot: SlotId;
-  /** Where the bytes are: -1 in the page itself, else this place of the overflow buffer. */
+  /** The job's own lists. Page `pages[i]` goes to slot `slots[i]`. */
+  readonly pages: readonly PageId[];
+  readonly slots: readonly SlotId[];
+  readonly first: number;
+  readonly count: number;
+  /** Where the bytes are: -1 in the pages themselves, else, of one page, this place of the overflow buffer. */
   readonly overflowPlace: number;
   readonly buffer: number;
   readonly position: number;
@@ -53,17 +59,28 @@ export interface StagedBatch {
   readonly step: number;
   readonly buffer: number;
   readonly copies: readonly StageCopy[];
+  /** Pages in it. */
+  readonly pages: number;
 }
 
-interface QueuedPage {
+interface OpenBatch extends StagedBatch {
+  readonly copies: StageCopy[];
+  pages: number;
+}
+
+/** Pages `next` to `end - 1` of a job's lists wait. */
+interface QueuedSpan {
   readonly job: JobState;
-  readonly page: PageId;
-  readonly slot: SlotId;
-  overflowPlace: number;
+  next: number;
+  readonly end: number;
+  /** -1: in the pages themselves. Else the span is one page, and here it is. */
+  readonly overflowPlace: number;
 }
 
 interface JobState {
   readonly id: JobId;
+  readonly pages: readonly PageId[];
+  readonly slots: readonly SlotId[];
   /** Pages that still have to be read from the page itself. 0: released. */
   unreleased: number;
   /** Pages not yet in their slots. 0: complete. */
@@ -81,11 +98,11 @@ export class StoreQueue {
   readonly pagesPerBuffer: number;
   readonly overflowPlaces: number;
   private readonly pagesPerStep: number;
-  private queue: QueuedPage[] = [];
+  private queue: QueuedSpan[] = [];
   private readonly jobs = new Map<JobId, JobState>();
   private readonly freeBuffers: number[];
   private readonly freePlaces: number[];
-  private inFlight: { step: number; buffer: number; copies: StageCopy[] }[] = [];
+  private inFlight: OpenBatch[] = [];
 
   constructor(options: StoreQueueOptions) {
     const { pageBytes, stagingBytes, stagingBuffers, overflowBytes, storeBytesPerStep } = options;
@@ -109,7 +126,7 @@ export class StoreQueue {
   /** Pages that wait for budget or a staging buffer, and those of them that sit in the overflow buffer. */
   get depth(): { queuedPages: number; overflowPages: number; freeBuffers: number } {
     return {
-      queuedPages: this.queue.length,
+      queuedPages: this.queue.reduce((sum, { next, end }) => sum + end - next, 0),
       overflowPages: this.overflowPlaces - this.freePlaces.length,
       freeBuffers: this.freeBuffers.length,
     };
@@ -117,7 +134,9 @@ export class StoreQueue {
 
   /** Pages that are not staged yet, in their order. */
   get waiting(): { readonly job: JobId; readonly page: PageId; readonly overflowPlace: number }[] {
-    return this.queue.map(({ job, page, overflowPlace }) => ({ job: job.id, page, overflowPlace }));
+    return this.queue.flatMap(({ job, next, end, overflowPlace }) =>
+      job.pages.slice(next, end).map((page) => ({ job: job.id, page, overflowPlace })),
+    );
   }
 
   /** Staged batches, oldest first. */
@@ -164,7 +183,7 @@ export class StoreQueue {
         acknowledgements.push(failed(job.id, failure));
         continue;
       }
-      job.outstanding -= 1;
+      job.outstanding -= copy.count;
       if (job.outstanding > 0) continue;
       this.jobs.delete(job.id);
       acknowledgements.push({ job: job.id, ok: true });
@@ -189,36 +208,45 @@ export class StoreQueue {
       `store job ${id} has ${pages.length} pages for ${slots.length} slots`,
     );
     if (pages.length === 0) return;
-    const job: JobState = { id, unreleased: pages.length, outstanding: pages.length };
+    const { length } = pages;
+    const job: JobState = { id, pages, slots, unreleased: length, outstanding: length };
     this.jobs.set(id, job);
-    for (let i = 0; i < pages.length; i += 1) {
-      this.queue.push({ job, page: pages[i], slot: slots[i], overflowPlace: -1 });
-    }
+    this.queue.push({ job, next: 0, end: length, overflowPlace: -1 });
   }
 
   private submitInOrder(submission: Submission): void {
-    let taken = 0;
-    while (taken < this.queue.length && taken < this.pagesPerStep) {
-      if (!this.stage(this.queue[taken], submission)) break;
-      taken += 1;
+    let budget = this.pagesPerStep;
+    let done = 0;
+    while (done < this.queue.length && budget > 0) {
+      const span = this.queue[done];
+      budget -= this.stage(span, budget, submission);
+      if (span.next < span.end) break;
+      done += 1;
     }
-    if (taken > 0) this.queue = this.queue.slice(taken);
+    if (done > 0) this.queue = this.queue.slice(done);
   }
 
   private release(flush: ReadonlySet<JobId>, submission: Submission): void {
-    const kept: QueuedPage[] = [];
+    const kept: QueuedSpan[] = [];
     const named = new Set<JobState>();
     const short = new Set<JobState>();
-    for (const entry of this.queue) {
-      const { job } = entry;
-      if (!flush.has(job.id) || entry.overflowPlace >= 0) {
-        kept.push(entry);
+    for (const span of this.queue) {
+      const { job } = span;
+      if (!flush.has(job.id) || span.overflowPlace >= 0) {
+        kept.push(span);
         continue;
       }
       named.add(job);
-      if (short.has(job) || this.stage(entry, submission)) continue;
-      if (this.spill(entry, submission)) kept.push(entry);
-      else short.add(job);
+      if (short.has(job)) continue;
+      this.stage(span, Infinity, submission);
+      for (; span.next < span.end; span.next += 1) {
+        const spilled = this.spill(span, submission);
+        if (spilled === null) {
+          short.add(job);
+          break;
+        }
+        kept.push(spilled);
+      }
     }
     this.queue = kept;
     for (const job of named) {
@@ -233,47 +261,66 @@ export class StoreQueue {
     }
   }
 
-  /** Reads one page into the current staging buffer, or into a fresh one. False when the ring is full. */
-  private stage(entry: QueuedPage, submission: Submission): boolean {
-    let batch = submission.batch;
-    if (!batch || batch.copies.length === this.pagesPerBuffer) {
-      const buffer = this.freeBuffers.pop();
-      if (buffer === undefined) return false;
-      batch = { step: submission.step, buffer, copies: [] };
-      submission.batch = batch;
-      this.inFlight.push(batch);
+  /**
+   * Reads up to `most` pages of a span into the current staging buffer and into fresh ones. Returns how many: fewer
+   * when the ring is full.
+   */
+  private stage(span: QueuedSpan, most: number, submission: Submission): number {
+    const { job, overflowPlace } = span;
+    const begin = span.next;
+    const end = Math.min(span.end, begin + most);
+    while (span.next < end) {
+      const batch = this.openBatch(submission);
+      if (batch === null) break;
+      const first = span.next;
+      const count = Math.min(end - first, this.pagesPerBuffer - batch.pages);
+      const { id, pages, slots } = job;
+      const { buffer, pages: position } = batch;
+      const copy: StageCopy = {
+        kind: 'stage',
+        job: id,
+        pages,
+        slots,
+        first,
+        count,
+        overflowPlace,
+        buffer,
+        position,
+      };
+      batch.copies.push(copy);
+      batch.pages += count;
+      submission.copies.push(copy);
+      span.next += count;
+      // The queue runs in order: whoever fills the place next does so after this copy has read it.
+      if (overflowPlace >= 0) this.freePlaces.push(overflowPlace);
+      else this.countReleased(job, count, submission);
     }
-    const { job, page, slot, overflowPlace } = entry;
-    const position = batch.copies.length;
-    const copy: StageCopy = {
-      kind: 'stage',
-      job: job.id,
-      page,
-      slot,
-      overflowPlace,
-      buffer: batch.buffer,
-      position,
-    };
-    batch.copies.push(copy);
-    submission.copies.push(copy);
-    // The queue runs in order: whoever fills the place next does so after this copy has read it.
-    if (overflowPlace >= 0) this.freePlaces.push(overflowPlace);
-    else this.countReleased(job, submission);
-    return true;
+    return span.next - begin;
   }
 
-  private spill(entry: QueuedPage, submission: Submission): boolean {
+  /** The staging buffer that this step is filling, or a fresh one. Null where the ring is full. */
+  private openBatch(submission: Submission): OpenBatch | null {
+    const { batch } = submission;
+    if (batch !== null && batch.pages < this.pagesPerBuffer) return batch;
+    const buffer = this.freeBuffers.pop();
+    if (buffer === undefined) return null;
+    submission.batch = { step: submission.step, buffer, copies: [], pages: 0 };
+    this.inFlight.push(submission.batch);
+    return submission.batch;
+  }
+
+  /** Moves the next page of a span into the overflow buffer. Null where that is full. */
+  private spill({ job, next }: QueuedSpan, submission: Submission): QueuedSpan | null {
     const place = this.freePlaces.pop();
-    if (place === undefined) return false;
-    entry.overflowPlace = place;
-    submission.copies.push({ kind: 'overflow', job: entry.job.id, page: entry.page, place });
+    if (place === undefined) return null;
+    submission.copies.push({ kind: 'overflow', job: job.id, page: job.pages[next], place });
     submission.overflowedPages += 1;
-    this.countReleased(entry.job, submission);
-    return true;
+    this.countReleased(job, 1, submission);
+    return { job, next, end: next + 1, overflowPlace: place };
   }
 
-  private countReleased(job: JobState, submission: Submission): void {
-    job.unreleased -= 1;
+  private countReleased(job: JobState, pages: number, submission: Submission): void {
+    job.unreleased -= pages;
     if (job.unreleased === 0) submission.released.push(job.id);
   }
 
@@ -295,7 +342,7 @@ class Submission implements StoreSubmission {
   readonly flushed: JobId[] = [];
   readonly failed: Acknowledgement[] = [];
   overflowedPages = 0;
-  batch: { step: number; buffer: number; copies: StageCopy[] } | null = null;
+  batch: OpenBatch | null = null;
 
   constructor(step: number) {
     this.step = step;

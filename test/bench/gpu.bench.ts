@@ -139,9 +139,11 @@ it.each(PAGE_SIZES)('zeroes scattered pages of $kib KiB', async ({ kib }) => {
   const pageBytes = kib * KIBIBYTE;
   const list = scattered(pageBytes).slice(0, listed(pageBytes));
   const ours: Way[] = [];
+  // The scheduler has such lists anyway.
+  const newPageIdsToZero = zeroed(list.map(pageId));
   for (const zero of ['kernel', 'clear'] as const) {
     const target = await worker(pageBytes, { zero });
-    const run = stepper(target, () => ({ newPageIdsToZero: zeroed(list.map(pageId)) }));
+    const run = stepper(target, () => ({ newPageIdsToZero }));
     ours.push({ name: zero, run });
   }
   await contest(
@@ -200,7 +202,6 @@ it.each(LISTS)('stores 64 MiB of $kind pages of $kib KiB', async ({ kind, kib })
   const host = makeHost(pageBytes);
   for (const store of ['copy', 'gather'] as const) {
     const target = await worker(pageBytes, { store }, host);
-    // The scheduler has these lists anyway.
     const ids = { pages: list.map(pageId), slots: list.map((_, i) => slotId(i)) };
     let step = 0;
     const run = async () => {
@@ -228,9 +229,8 @@ it.each(LISTS)('stores 64 MiB of $kind pages of $kib KiB', async ({ kind, kib })
 it.each(LISTS)('loads 64 MiB of $kind pages of $kib KiB', async ({ kind, kib }) => {
   const pageBytes = kib * KIBIBYTE;
   const list = movedList(kind, pageBytes);
-  const load = (job: number) => ({
-    loads: [{ id: jobId(job), pages: list.map(pageId), slots: list.map((_, i) => slotId(i)) }],
-  });
+  const ids = { pages: list.map(pageId), slots: list.map((_, i) => slotId(i)) };
+  const load = (job: number) => ({ loads: [{ id: jobId(job), ...ids }] });
   const ours: Way[] = [];
   const host = makeHost(pageBytes);
   for (const strategy of ['write', 'pack', 'scatter', 'ring'] as const) {
