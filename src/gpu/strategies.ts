@@ -57,5 +57,5 @@ export function defaultStrategies({ software, runtime }: AdapterFacts): Strategi
 export function suggestedTransfer({
   runtime,
 }: Pick<AdapterFacts, 'runtime'>): Pick<TransferConfig, 'stagingBuffers' | 'stagingBytes'> {
-  return { stagingBuffers: 4, stagingBytes: (runtime === 'node' ? 2 : 16) * MEBIBYTE };
+  return { stagingBuffers: 4, stagingBytes: (runtime === 'node' ? 4 : 16) * MEBIBYTE };
 }
