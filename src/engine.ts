@@ -166,7 +166,12 @@ export class Engine<W extends Worker = Worker> {
       hasher: this.hasher,
       identity: { salt, adapter, media },
     });
-    const request = this.newRequest(input, { sequence, ignoresCache: ignoreCache, priority });
+    const request = this.newRequest(input, {
+      sequence,
+      ignoresCache: ignoreCache,
+      priority,
+      promptTokens: sequence.length,
+    });
     this.scheduler.add(request);
     this.live.set(request.id, request);
     this.addedCount += 1;
@@ -209,7 +214,9 @@ export class Engine<W extends Worker = Worker> {
     const { ignoresCache } = parent;
     // What is sampled and not seen yet counts as output of whoever has it.
     const unseenTokens = sequence.length === length && tokens.length === 0 ? parent.unseenTokens : 0;
-    const child = this.newRequest(input, { sequence, ignoresCache, priority, unseenTokens });
+    // Behind the parent's prompt all is generated, whoever sampled it.
+    const promptTokens = parentTokens < parent.promptTokens ? sequence.length : parent.promptTokens;
+    const child = this.newRequest(input, { sequence, ignoresCache, priority, promptTokens, unseenTokens });
     child.unseenTokens = unseenTokens;
     const steps = this.returned ? [this.returned, ...this.inFlight] : this.inFlight;
     // The step that computes the parent's last token, if the fork has that token and no other behind it.
@@ -352,13 +359,16 @@ export class Engine<W extends Worker = Worker> {
 
   private newRequest(
     { id, maxOutputTokens = 1, stopTokens = [] }: RequestInput | ForkInput,
-    what: Pick<Request, 'sequence' | 'ignoresCache' | 'priority'> & { readonly unseenTokens?: number },
+    what: Pick<Request, 'sequence' | 'ignoresCache' | 'priority' | 'promptTokens'> & {
+      readonly unseenTokens?: number;
+    },
   ): Request {
-    const { sequence, ignoresCache, priority, unseenTokens = 0 } = what;
+    const { sequence, ignoresCache, priority, promptTokens, unseenTokens = 0 } = what;
     return createRequest({
       id: requestId(id),
       sequence,
-      promptTokens: sequence.length - unseenTokens,
+      promptTokens,
+      begunTokens: sequence.length - unseenTokens,
       maxOutputTokens,
       stopTokens: new Set(Array.from(stopTokens)),
       ignoresCache,
@@ -481,7 +491,7 @@ export class Engine<W extends Worker = Worker> {
 
   /** Takes in the drafts that are right and the token behind them; rows of the others count as not computed. */
   private async verify(request: Request, speculation: Speculation): Promise<Drafting> {
-    const { sequence, stopTokens, promptTokens, maxOutputTokens } = request;
+    const { sequence, stopTokens, begunTokens, maxOutputTokens } = request;
     const drafts = request.drafts.slice(0, request.computedTokens - sequence.length);
     request.drafts = [];
     const before = sequence.length;
@@ -500,7 +510,7 @@ export class Engine<W extends Worker = Worker> {
     const { boundaryTokens } = speculation;
     const tokensMax = Math.min(
       speculation.tokensMax,
-      promptTokens + maxOutputTokens - length - 1,
+      begunTokens + maxOutputTokens - length - 1,
       ceilDiv(length, boundaryTokens) * boundaryTokens - length,
     );
     return { request, accepted, tokensMax };
@@ -530,7 +540,7 @@ export class Engine<W extends Worker = Worker> {
       const seen = seenTokens(request);
       const isStop =
         request.stopTokens.size > 0 && request.stopTokens.has(request.sequence.tokens(seen)[seen - 1]);
-      if (isStop || seen - request.promptTokens >= request.maxOutputTokens) {
+      if (isStop || seen - request.begunTokens >= request.maxOutputTokens) {
         this.scheduler.finish(request, isStop ? 'stop' : 'length');
         this.conclude(request, finished);
       } else if (request.stepsInFlight > 0) {
@@ -571,8 +581,8 @@ export class Engine<W extends Worker = Worker> {
     const summary: FinishedRequest = {
       id: request.id,
       reason: request.finishReason ?? 'aborted',
-      promptTokens: request.promptTokens,
-      outputTokens: seenTokens(request) - request.promptTokens,
+      promptTokens: request.begunTokens,
+      outputTokens: seenTokens(request) - request.begunTokens,
       hitTokens: request.hitTokens ?? { device: 0, host: 0 },
       preemptions: request.preemptions,
     };

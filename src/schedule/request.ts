@@ -15,7 +15,10 @@ export interface Request {
   readonly id: RequestId;
   /** Prompt and output so far, with the prefix keys of its full pages. */
   readonly sequence: TokenSequence;
+  /** Where its prompt ends. A fork's is its parent's: what the parent had generated is no prompt. */
   readonly promptTokens: number;
+  /** Tokens that it began with; what it is asked for comes behind them. The prompt, unless it is a fork. */
+  readonly begunTokens: number;
   readonly maxOutputTokens: number;
   /** Tokens that end it when they are sampled. */
   readonly stopTokens: ReadonlySet<number>;
@@ -56,6 +59,7 @@ export type NewRequest = Pick<
   | 'id'
   | 'sequence'
   | 'promptTokens'
+  | 'begunTokens'
   | 'maxOutputTokens'
   | 'stopTokens'
   | 'ignoresCache'
@@ -69,6 +73,7 @@ export function createRequest(what: NewRequest): Request {
     id: what.id,
     sequence: what.sequence,
     promptTokens: what.promptTokens,
+    begunTokens: what.begunTokens,
     maxOutputTokens: what.maxOutputTokens,
     stopTokens: what.stopTokens,
     ignoresCache: what.ignoresCache,
@@ -98,9 +103,10 @@ export function seenTokens({ sequence, unseenTokens }: Request): number {
 export interface FinishedRequest {
   readonly id: string;
   readonly reason: FinishReason;
+  /** Tokens that it began with: its prompt, and for a fork what it took over of its parent's output as well. */
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** Prompt tokens that were not computed, by the tier that supplied them. */
+  /** Those of them that were not computed, by the tier that supplied them. */
   readonly hitTokens: { readonly device: number; readonly host: number };
   readonly preemptions: number;
 }

@@ -90,7 +90,7 @@ export class Scheduler {
     // What the parent did not write itself, the child's rings do not hold either.
     child.foundTokens = Math.min(parent.foundTokens, sharedTokens);
     child.sharedPrefixTokens = parent.sharedPrefixTokens;
-    child.hitTokens = { device: Math.min(sharedTokens, child.promptTokens), host: 0 };
+    child.hitTokens = { device: Math.min(sharedTokens, child.begunTokens), host: 0 };
     this.run(child);
     return sharedTokens;
   }
@@ -109,11 +109,11 @@ export class Scheduler {
   }
 
   private requireRoom(request: Request): void {
-    const slots = request.promptTokens + Math.max(request.maxOutputTokens - 1, 0);
+    const slots = request.begunTokens + Math.max(request.maxOutputTokens - 1, 0);
     const needed = this.cache.pagesNeededAtOnce(slots, this.inFlightMax);
     if (needed > this.cache.pageCountMax) {
       throw new ConfigError(
-        `request ${request.id} can never fit: ${request.promptTokens} prompt and ${request.maxOutputTokens} output tokens ` +
+        `request ${request.id} can never fit: ${request.begunTokens} prompt and ${request.maxOutputTokens} output tokens ` +
           `need ${needed} pages, the pool has ${this.cache.pageCountMax} usable ones; enlarge the pool or shorten the request`,
       );
     }
@@ -262,7 +262,7 @@ export class Scheduler {
     for (let i = 0; i < running.length && pass.budget > 0; i += 1) {
       const request = running[i];
       // A step in flight samples its last token.
-      if (request.sequence.length - request.promptTokens >= request.maxOutputTokens) continue;
+      if (request.sequence.length - request.begunTokens >= request.maxOutputTokens) continue;
       const newTokens = this.chunkOf(request, request.computedTokens, request.sharedPrefixTokens, pass);
       if (newTokens <= 0) continue;
       while (!this.extend(request, newTokens, pass)) {

@@ -24,13 +24,14 @@ interface Sizes {
   readonly slots?: number;
   readonly stepsInFlight?: 1 | 2;
   readonly schedule?: EngineConfigInput['schedule'];
+  readonly offload?: Omit<NonNullable<EngineConfigInput['offload']>, 'slots'>;
 }
 
 const config = (sizes: Sizes): EngineConfigInput => {
-  const { groups = 'attention', usablePages = 40, slots = 16, stepsInFlight = 1, schedule } = sizes;
+  const { groups = 'attention', usablePages = 40, slots = 16, stepsInFlight = 1, schedule, offload } = sizes;
   return {
     cache: { pages: usablePages + 1, groups: [...GROUPS[groups]], zeroing: 'always' },
-    offload: { slots },
+    offload: { ...offload, slots },
     schedule: { ...schedule, stepsInFlight },
   };
 };
@@ -109,6 +110,22 @@ describe('engine.fork', () => {
     expect(tokens.get('a')).toEqual(alone('a', prompt(0, 6), 6));
     expect(tokens.get('b')).toEqual(alone('b', begun, 3));
     await expectClean(world);
+  });
+
+  it('takes no prompt over but the parent’s: of what that had generated, nothing is stored', async () => {
+    const stored = async (storePromptsOnly: boolean) => {
+      const { engine } = await start({ offload: { storePromptsOnly } });
+      engine.add({ id: 'a', tokens: prompt(0, 8), maxOutputTokens: 9 });
+      for (let step = 0; step < 5; step += 1) await engine.step();
+      // 12 tokens seen: three full pages, of which two are prompt. The fork of less than the prompt has its own.
+      engine.fork('a', { id: 'b', maxOutputTokens: 6 });
+      engine.fork('a', { id: 'c', parentTokens: 6, tokens: [7, 7], maxOutputTokens: 5 });
+      await engine.drain();
+      const { slots, free } = engine.connector.manager.counts;
+      return slots - free;
+    };
+    expect(await stored(true)).toBe(3);
+    expect(await stored(false)).toBeGreaterThan(5);
   });
 
   it('without the copy the bytes differ', async () => {

@@ -51,7 +51,7 @@ export class Stage {
 
   static async open(config: EngineConfigInput): Promise<Stage> {
     const engine: Engine<SimulatedWorker> = await createEngine(config, {
-      nextToken: ({ id, sequence, promptTokens }) => stage.nextToken(id, sequence.length - promptTokens),
+      nextToken: ({ id, sequence, begunTokens }) => stage.nextToken(id, sequence.length - begunTokens),
       onCacheEvent: (event) => stage.tell(cacheLine(event, stage.nameOf)),
       onOffloadEvent: (event) => stage.tell(offloadLine(event, stage.nameOf)),
     });

@@ -33,6 +33,7 @@ export function makeRequest(name: string, tokens: readonly number[], unitTokens 
     id: requestId(name),
     sequence: new TokenSequence({ tokens, unitTokens, hasher }),
     promptTokens: tokens.length,
+    begunTokens: tokens.length,
     maxOutputTokens: 1,
     stopTokens: new Set(),
     ignoresCache: false,
